@@ -1,0 +1,1 @@
+"""Questions to a live server, finished answers to the journal."""

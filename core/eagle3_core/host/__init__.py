@@ -1,0 +1,1 @@
+"""Where a run lives: one SSH connection, one channel, one agent."""

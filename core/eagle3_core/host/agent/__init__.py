@@ -1,0 +1,1 @@
+"""What runs on the GPU host: standard library only, Python 3.8 and newer."""

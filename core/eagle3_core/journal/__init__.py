@@ -1,0 +1,1 @@
+"""The append-only files of a run and everything that reads them."""

@@ -1,0 +1,1 @@
+"""Raw facts of a run made into what a screen shows."""

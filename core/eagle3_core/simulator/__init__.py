@@ -1,0 +1,1 @@
+"""An OpenAI-compatible server with continuous batching and faults."""

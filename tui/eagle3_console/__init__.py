@@ -1,0 +1,1 @@
+"""The terminal console of eagle3-console."""
