@@ -17,6 +17,7 @@ except ImportError:  # the host's own Python often has none
     orjson = None  # type: ignore[assignment]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PAIR_OR_LONE = re.compile("([\ud800-\udbff])([\udc00-\udfff])|[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -24,8 +25,13 @@ class JSONError(ValueError):
     """The bytes are not one JSON value."""
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes, *, keep_surrogates: bool = False) -> Any:
     """Parse one JSON value from UTF-8 bytes; lone surrogates become U+FFFD.
+
+    Args:
+        data: the bytes.
+        keep_surrogates: leave lone surrogates in the strings, for text that comes in pieces: the
+            other half of a pair may be in the next one. :func:`mend` is then the caller's to call.
 
     Raises:
         JSONError: when ``data`` is not JSON, or not UTF-8.
@@ -34,14 +40,16 @@ def loads(data: bytes) -> Any:
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            # orjson refuses lone surrogates, which servers do send (vLLM cuts tokens in mid-character).
+            # orjson refuses lone surrogates, which servers do send (they decode token by token).
             if not _SURROGATE_ESCAPE.search(data):
                 raise JSONError(str(error)) from None
     try:
         value = json.loads(data)
     except ValueError as error:
         raise JSONError(str(error)) from None
-    return sanitise(value) if _SURROGATE_ESCAPE.search(data) else value
+    if keep_surrogates or not _SURROGATE_ESCAPE.search(data):
+        return value
+    return sanitise(value)
 
 
 def dumps(value: Any) -> bytes:
@@ -56,12 +64,33 @@ def dumps(value: Any) -> bytes:
     return text.encode()
 
 
+def mend(text: str) -> tuple[str, bool]:
+    """``text`` with surrogate pairs joined and lone halves replaced; whether any were lone."""
+    if not _SURROGATE.search(text):
+        return text, False
+    mended = _PAIR_OR_LONE.sub(_join, text)
+    return mended, "\ufffd" in mended and mended.count("\ufffd") > text.count("\ufffd")
+
+
+def _join(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return "\ufffd"
+    return chr(0x10000 + ((ord(match[1]) - 0xD800) << 10) + (ord(match[2]) - 0xDC00))
+
+
+def has_lone_surrogates(data: bytes) -> bool:
+    """Whether JSON bytes spell a lone surrogate, which :func:`loads` replaces."""
+    if not _SURROGATE_ESCAPE.search(data):
+        return False
+    return bool(_SURROGATE.search(json.dumps(json.loads(data), ensure_ascii=False)))
+
+
 def sanitise(value: Any) -> Any:
     """``value`` with every lone surrogate in every string replaced by U+FFFD."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return mend(value)[0]
     if isinstance(value, dict):
         return {sanitise(key): sanitise(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [sanitise(item) for item in value]
     return value

@@ -89,6 +89,9 @@ class Answer:
     """What the server said, before any judgement. Fields that it did not send are ``None``."""
 
     reasoning: str | None = None
+    """``message.reasoning`` (vLLM from 0.11.2 on, OpenRouter)."""
+    reasoning_content: str | None = None
+    """``message.reasoning_content`` (older vLLM, SGLang, llama.cpp, DeepSeek, Moonshot)."""
     content: str | None = None
     finish_reason: str | None = None
     usage: dict[str, Any] | None = None
@@ -96,9 +99,8 @@ class Answer:
     token_ids: list[int] | None = None
     tool_calls: list[Any] | None = None
     refusal: str | None = None
-    model: str | None = None
-    reasoning_conflict: bool = False
-    """Both reasoning fields were sent, and they differ."""
+    sanitised: bool = False
+    """A lone surrogate in the server's JSON was replaced by U+FFFD."""
 
 
 @dataclass(frozen=True)

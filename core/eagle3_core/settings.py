@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from eagle3_core.errors import UserError
 from eagle3_core.records import KEPT
 
 
-def _knob(help_text: str, default: Any = dataclasses.MISSING, *, choices: tuple[str, ...] = ()) -> Any:
+def _knob(
+    help_text: str, default: Any = dataclasses.MISSING, *, choices: tuple[str, ...] = ()
+) -> Any:
     metadata = {"help": help_text, "choices": choices}
     if isinstance(default, (list, dict)):
         return field(default_factory=default.copy, metadata=metadata)
@@ -32,7 +35,9 @@ class RunSettings:
     model: str = _knob("model name as the server knows it")
     base_url: list[str] = _knob("OpenAI-compatible server, with /v1", ["http://127.0.0.1:8000/v1"])
     samples: int | None = _knob("how many samples of the set to answer (default: all)", None)
-    turns: str = _knob("the question: first user turns, or all-user", "first", choices=("first", "all-user"))
+    turns: str = _knob(
+        "the question: first user turns, or all-user", "first", choices=("first", "all-user")
+    )
     concurrency: int = _knob("requests in flight", 128)
     max_tokens: int = _knob("longest answer, in tokens, reasoning included", 8000)
     thinking: bool = _knob("ask the model to think", True)
@@ -71,7 +76,6 @@ IDENTITY_KEYS = (
     "temperature",
     "top_p",
     "seed",
-    "max_tokens",
     "extra_body",
 )
 """Keys that two runs of one journal must agree on."""
@@ -83,7 +87,10 @@ def check(settings: RunSettings) -> None:
     for knob in dataclasses.fields(settings):
         value = getattr(settings, knob.name)
         if not _fits(value, hints[knob.name]):
-            raise UserError(f"{knob.name} = {value!r} is not of the right kind", f"it is {knob.metadata['help']}")
+            raise UserError(
+                f"{knob.name} = {value!r} is not of the right kind",
+                f"it is {knob.metadata['help']}",
+            )
         choices = knob.metadata["choices"]
         if choices and value not in choices:
             raise UserError(f"{knob.name} = {value!r} is unknown", "use " + " or ".join(choices))
@@ -93,17 +100,23 @@ def check(settings: RunSettings) -> None:
             raise UserError(f"{name} = {value} is too small", "give a whole number from 1 on")
     for name in ("timeout", "connect_timeout", "first_token_timeout", "idle_timeout"):
         if not getattr(settings, name) > 0:
-            raise UserError(f"{name} = {getattr(settings, name)} is no time", "give seconds above 0")
+            raise UserError(
+                f"{name} = {getattr(settings, name)} is no time", "give seconds above 0"
+            )
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
         raise UserError(f"temperature = {settings.temperature} is out of range", "give 0 to 2")
     if settings.top_p is not None and not 0 < settings.top_p <= 1:
-        raise UserError(f"top_p = {settings.top_p} is out of range", "give a number above 0, at most 1")
+        raise UserError(
+            f"top_p = {settings.top_p} is out of range", "give a number above 0, at most 1"
+        )
     if not settings.base_url:
         raise UserError("base_url is empty", "name at least one server")
     for url in settings.base_url:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise UserError(f"base_url = {url!r} is no URL", "write it like http://127.0.0.1:8000/v1")
+            raise UserError(
+                f"base_url = {url!r} is no URL", "write it like http://127.0.0.1:8000/v1"
+            )
     for state in settings.redo:
         if state not in {kept.value for kept in KEPT}:
             names = ", ".join(sorted(kept.value for kept in KEPT))
@@ -136,13 +149,17 @@ def from_mapping(values: Mapping[str, Any], *, where: str) -> RunSettings:
         UserError: for an unknown key, a missing one, or a value that cannot work.
     """
     known = {knob.name for knob in dataclasses.fields(RunSettings)}
-    given = {key: value for key, value in values.items() if key not in ("fingerprint", "provenance")}
+    given = {
+        key: value for key, value in values.items() if key not in ("fingerprint", "provenance")
+    }
     for key in given:
         if key not in known:
-            near = sorted(known, key=lambda name: (-_common(name, key), name))[0]
+            near = difflib.get_close_matches(key, known, 1, cutoff=0.0)[0]
             raise UserError(f"{where} has the unknown key {key!r}", f"did you mean {near!r}?")
     for knob in dataclasses.fields(RunSettings):
-        required = knob.default is dataclasses.MISSING and knob.default_factory is dataclasses.MISSING
+        required = (
+            knob.default is dataclasses.MISSING and knob.default_factory is dataclasses.MISSING
+        )
         if required and knob.name not in given:
             raise UserError(f"{where} lacks {knob.name}", f"add it: {knob.metadata['help']}")
     try:
@@ -151,21 +168,21 @@ def from_mapping(values: Mapping[str, Any], *, where: str) -> RunSettings:
         raise UserError(f"{where}: {error.problem}", error.mend) from None
 
 
-def _common(one: str, other: str) -> int:
-    return len(set(zip(one, one[1:], strict=False)) & set(zip(other, other[1:], strict=False)))
-
-
 def read_file(path: str) -> dict[str, Any]:
     """Plain values of a ``.toml`` or ``.json`` settings file. Raises ``UserError``."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror})", "check the path of --settings") from None
+        raise UserError(
+            f"{path} cannot be read ({error.strerror})", "check the path of --settings"
+        ) from None
     if path.endswith(".json"):
         try:
             values = codec.loads(data)
         except codec.JSONError as error:
-            raise UserError(f"{path} is not JSON ({error})", "mend it or write it as .toml") from None
+            raise UserError(
+                f"{path} is not JSON ({error})", "mend it or write it as .toml"
+            ) from None
     else:
         values = _toml(path, data)
     if not isinstance(values, dict):
@@ -178,10 +195,11 @@ def _toml(path: str, data: bytes) -> dict[str, Any]:
         import tomllib
     except ImportError:  # Python 3.10
         try:
-            import tomli as tomllib  # type: ignore[no-redef]
+            import tomli as tomllib  # type: ignore[import-not-found, no-redef]
         except ImportError:
             raise UserError(
-                f"{path} needs Python 3.11 to be read", "give the settings as .json, or pip install tomli"
+                f"{path} needs Python 3.11 to be read",
+                "give the settings as .json, or pip install tomli",
             ) from None
     try:
         return tomllib.loads(data.decode())

@@ -1,0 +1,234 @@
+"""An answer put together from what the server sent: one JSON body, or the chunks of a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagle3_core import codec
+from eagle3_core.generation.sse import Decoder, Event
+from eagle3_core.records import Answer
+
+BATCH_BYTES = 8192
+"""Parsing waits for this much once text flows: as cheap as parsing at the end, in flat memory."""
+
+
+class ServerSaidError(Exception):
+    """The server answered with an error inside an HTTP 200 (vLLM does, guidellm issue 743)."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class MalformedAnswerError(Exception):
+    """What came is not an answer of the OpenAI protocol."""
+
+
+def whole(body: bytes) -> Answer:
+    """The answer in the body of a non-streamed response.
+
+    Raises:
+        ServerSaidError: when the body is an error object.
+        MalformedAnswerError: when it is no chat completion.
+    """
+    try:
+        data = codec.loads(body)
+    except codec.JSONError as error:
+        raise MalformedAnswerError(f"the answer is not JSON: {error}") from None
+    _raise_error(data)
+    try:
+        choice = data["choices"][0]
+        message = choice["message"]
+        return Answer(
+            reasoning=message.get("reasoning"),
+            reasoning_content=message.get("reasoning_content"),
+            content=message.get("content"),
+            finish_reason=choice.get("finish_reason"),
+            usage=data.get("usage"),
+            prompt_token_ids=data.get("prompt_token_ids") or choice.get("prompt_token_ids"),
+            token_ids=choice.get("token_ids"),
+            tool_calls=message.get("tool_calls") or None,
+            refusal=message.get("refusal"),
+            sanitised=codec.has_lone_surrogates(body),
+        )
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise MalformedAnswerError("the answer has no choices[0].message") from None
+
+
+def _raise_error(data: Any) -> None:
+    error = data.get("error") if isinstance(data, dict) else None
+    if error:
+        if isinstance(error, dict):
+            code = error.get("code")
+            raise ServerSaidError(
+                str(error.get("message")), code if isinstance(code, int) else None
+            )
+        raise ServerSaidError(str(error))
+
+
+class Assembler:
+    """A streamed answer as it grows.
+
+    ``texts`` counts chunks that carried text: the only progress that keeps a stream alive, since
+    pings prove no more than an open socket.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._reasoning: list[str] = []
+        self._reasoning_content: list[str] = []
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._tool_calls: dict[int, dict[str, Any]] = {}
+        self._token_ids: list[int] | None = None
+        self._prompt_token_ids: list[int] | None = None
+        self._usage: dict[str, Any] | None = None
+        self.finish_reason: str | None = None
+        self.texts = 0
+        self.done = False
+        """``[DONE]`` came."""
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes; parse them now if they may be the first text or the end, else in batches."""
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= BATCH_BYTES or not self.texts or b"[DONE]" in data:
+            self.flush()
+
+    def flush(self) -> None:
+        """Parse what has come. Raises ``ServerSaidError`` and ``MalformedAnswerError``."""
+        if self._parts:
+            data = b"".join(self._parts)
+            self._parts.clear()
+            self._size = 0
+            self._take(self._decoder.feed(data))
+
+    def end(self) -> None:
+        """The stream has ended: parse the rest. Raises as :meth:`flush`."""
+        self.flush()
+        for event in self._decoder.close():
+            try:
+                self._take([event])
+            except MalformedAnswerError:
+                return  # half an event: without a finish reason the answer is cut anyway
+
+    def answer(self) -> Answer:
+        """What has come so far; complete when ``finish_reason`` is set."""
+        texts = [
+            codec.mend("".join(parts))
+            for parts in (self._reasoning, self._reasoning_content, self._content, self._refusal)
+        ]
+        reasoning, reasoning_content, content, refusal = (text or None for text, _ in texts)
+        return Answer(
+            reasoning=reasoning,
+            reasoning_content=reasoning_content,
+            content=content,
+            finish_reason=self.finish_reason,
+            usage=self._usage,
+            prompt_token_ids=self._prompt_token_ids,
+            token_ids=self._token_ids,
+            tool_calls=[self._tool_calls[index] for index in sorted(self._tool_calls)] or None,
+            refusal=refusal,
+            sanitised=any(lone for _, lone in texts),
+        )
+
+    def _take(self, events: list[Event]) -> None:
+        payloads: list[bytes] = []
+        failed: ServerSaidError | None = None
+        for event in events:
+            if event.data == b"[DONE]":
+                self.done = True
+                break
+            if event.name == b"error":
+                failed = _named_error(event.data)
+                break
+            payloads.append(event.data)
+        for chunk in _parse(payloads):
+            self._chunk(chunk)
+        if failed:
+            raise failed
+
+    def _chunk(self, chunk: Any) -> None:
+        try:
+            choices = chunk.get("choices")
+            if not choices:
+                _raise_error(chunk)
+            if usage := chunk.get("usage"):
+                self._usage = usage
+            if (ids := chunk.get("prompt_token_ids")) is not None:
+                self._prompt_token_ids = ids
+            if not choices:
+                return
+            choice = choices[0]
+            if choice.get("finish_reason"):
+                self.finish_reason = choice["finish_reason"]
+            if (ids := choice.get("token_ids")) is not None:
+                self._token_ids = _extend(self._token_ids, ids)
+            if delta := choice.get("delta"):
+                self._delta(delta)
+        except (AttributeError, KeyError, IndexError, TypeError):
+            raise MalformedAnswerError("a chunk is not of the OpenAI protocol") from None
+
+    def _delta(self, delta: dict[str, Any]) -> None:
+        if text := delta.get("content"):
+            self._content.append(text)
+            self.texts += 1
+        if text := delta.get("reasoning"):
+            self._reasoning.append(text)
+            self.texts += 1
+        if text := delta.get("reasoning_content"):
+            self._reasoning_content.append(text)
+            self.texts += 1
+        if text := delta.get("refusal"):
+            self._refusal.append(text)
+        for call in delta.get("tool_calls") or ():
+            self._tool_call(call)
+
+    def _tool_call(self, call: dict[str, Any]) -> None:
+        known = self._tool_calls.setdefault(
+            call.get("index", 0),
+            {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
+        )
+        known["id"] = call.get("id") or known["id"]
+        function = call.get("function") or {}
+        known["function"]["name"] += function.get("name") or ""
+        known["function"]["arguments"] += function.get("arguments") or ""
+        self.texts += 1
+
+
+def _extend(ids: list[int] | None, more: list[int]) -> list[int]:
+    if ids is None:
+        return list(more)
+    ids.extend(more)
+    return ids
+
+
+def _parse(payloads: list[bytes]) -> list[Any]:
+    # One call for a whole batch costs a third less than one a chunk.
+    try:
+        return list(codec.loads(b"[" + b",".join(payloads) + b"]", keep_surrogates=True))
+    except codec.JSONError:
+        pass
+    chunks = []
+    for payload in payloads:
+        try:
+            chunks.append(codec.loads(payload, keep_surrogates=True))
+        except codec.JSONError as error:
+            raise MalformedAnswerError(f"a chunk is not JSON: {error}") from None
+    return chunks
+
+
+def _named_error(data: bytes) -> ServerSaidError:
+    try:
+        body = codec.loads(data)
+    except codec.JSONError:
+        return ServerSaidError(data.decode(errors="replace"))
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict):
+        code = inner.get("code")
+        return ServerSaidError(
+            str(inner.get("message", inner)), code if isinstance(code, int) else None
+        )
+    return ServerSaidError(str(inner))

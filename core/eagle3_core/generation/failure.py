@@ -1,0 +1,110 @@
+"""Why an attempt failed: exceptions of the client told apart, for people and for the retry rule."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import openai
+
+from eagle3_core import codec
+from eagle3_core.generation.assemble import MalformedAnswerError, ServerSaidError
+from eagle3_core.records import AnswerState
+
+_RETRY_STATUS = frozenset({408, 409, 425, 429})
+_LONGEST_MESSAGE = 500
+
+
+@dataclass(frozen=True)
+class Cause:
+    """An exception, explained."""
+
+    state: AnswerState
+    message: str
+    clock: str | None = None
+    retry_after_s: float | None = None
+    reached: bool = True
+    """The server took the request; ``False``: it could not be reached, so the try costs nothing."""
+
+
+def explain(error: BaseException, *, answering: bool) -> Cause:
+    """The cause of a failed attempt.
+
+    Args:
+        error: what the attempt raised.
+        answering: whether the server had begun to answer.
+    """
+    if isinstance(error, openai.APIStatusError):
+        return _status(error)
+    if isinstance(error, ServerSaidError):
+        rejected = (
+            error.code is not None and 400 <= error.code < 500 and error.code not in _RETRY_STATUS
+        )
+        state = AnswerState.REJECTED if rejected else AnswerState.SERVER_ERROR
+        return Cause(state, f"the server said: {error}"[:_LONGEST_MESSAGE])
+    if isinstance(error, MalformedAnswerError):
+        return Cause(AnswerState.SERVER_ERROR, str(error))
+    return _connection(_chain(error), answering)
+
+
+def body_message(body: bytes) -> str:
+    """The message in an error body of any server: an object, a string, ``detail``, or plain text."""
+    try:
+        data = codec.loads(body)
+    except codec.JSONError:
+        return " ".join(body.decode(errors="replace").split())[:_LONGEST_MESSAGE]
+    found: Any = data
+    for name in ("error", "detail", "message"):
+        if isinstance(found, dict) and name in found:
+            found = found[name]
+    text = found if isinstance(found, str) else codec.dumps(found).decode()
+    return text[:_LONGEST_MESSAGE]
+
+
+def _status(error: openai.APIStatusError) -> Cause:
+    code = error.status_code
+    said = body_message(error.response.content) or "no further word"
+    message = f"HTTP {code}: {said}"
+    after = _seconds(error.response.headers.get("retry-after"))
+    if code == 429:
+        return Cause(AnswerState.RATE_LIMITED, message, retry_after_s=after)
+    if code >= 500 or code in _RETRY_STATUS:
+        return Cause(AnswerState.SERVER_ERROR, message, retry_after_s=after)
+    return Cause(AnswerState.REJECTED, message)
+
+
+def _seconds(value: str | None) -> float | None:
+    try:
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        return None  # an HTTP date: our own back-off is as good
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    links: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in links:
+        links.append(at)
+        at = at.__cause__ or at.__context__
+    return links
+
+
+def _connection(chain: list[BaseException], answering: bool) -> Cause:
+    for error in chain:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return Cause(
+                AnswerState.CONNECTION, "too many open files here: raise ulimit -n", reached=False
+            )
+    deepest = chain[-1]
+    word = str(deepest).strip() or type(deepest).__name__
+    if answering:
+        return Cause(AnswerState.CUT, f"the connection broke in mid-answer ({word})")
+    if any(isinstance(error, (aiohttp.ServerTimeoutError, TimeoutError)) for error in chain):
+        return Cause(
+            AnswerState.TIMEOUT, "Request timed out: no connection", clock="connect", reached=False
+        )
+    if any(isinstance(error, aiohttp.ClientConnectorError) for error in chain):
+        return Cause(AnswerState.CONNECTION, f"no connection: {word}", reached=False)
+    return Cause(AnswerState.CONNECTION, f"the connection broke before an answer ({word})")

@@ -1,0 +1,75 @@
+"""Server-sent events from bytes, right on every framing.
+
+The format is the WHATWG HTML Living Standard's (section 9.2.6). Decoding is from bytes, since
+model text holds U+2028 and U+0085, which ``str.splitlines`` takes for line ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One dispatched event that carried data."""
+
+    data: bytes
+    name: bytes = b"message"
+
+
+class Decoder:
+    """Bytes in, in pieces of any size; events out."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._at_start = True
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that ``data`` completes, oldest first. Blocks without data give none."""
+        data = self._rest + data
+        if self._at_start:
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self._rest = data
+                return []
+            data = data.removeprefix(_BOM)
+            self._at_start = False
+        held = b""
+        if b"\r" in data:
+            if data.endswith(b"\r"):  # the LF of a CRLF may still be on its way
+                data, held = data[:-1], b"\r"
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        end = data.rfind(b"\n\n")
+        if end < 0:
+            self._rest = data + held
+            return []
+        self._rest = data[end + 2 :] + held
+        return [event for block in data[:end].split(b"\n\n") if (event := _event(block))]
+
+    def close(self) -> list[Event]:
+        """What the end of the stream leaves: an event whose blank line never came.
+
+        The standard drops it; we keep it, since a server that ends cleanly after its last chunk
+        has said all it had to say. Half an event is not JSON and fails later, by name.
+        """
+        data, self._rest = self._rest.replace(b"\r", b"\n"), b""
+        return [event for block in data.split(b"\n\n") if (event := _event(block))]
+
+
+def _event(block: bytes) -> Event | None:
+    if block.startswith(b"data: ") and b"\n" not in block:
+        return Event(block[6:])
+    data: list[bytes] = []
+    name = b"message"
+    for line in block.split(b"\n"):
+        label, colon, value = line.partition(b":")
+        if not label:  # a comment, or nothing
+            continue
+        value = value[1:] if value.startswith(b" ") else value
+        if label == b"data":
+            data.append(value if colon else b"")
+        elif label == b"event":
+            name = value
+    payload = b"\n".join(data)
+    return Event(payload, name) if payload else None
