@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -44,7 +45,7 @@ def generate(settings: RunSettings, force: Collection[str] = ()) -> int:
         UserError: what the user must mend before the first request.
     """
     prompts = read(settings.prompts, turns=settings.turns, limit=settings.samples)
-    run = RunDir.of_output(settings.output)
+    run = RunDir.of_output(os.path.abspath(settings.output))
     if str(run.journal) != settings.output and not settings.output.endswith("raw_responses.jsonl"):
         raise UserError(
             f"output = {settings.output!r} is no journal",

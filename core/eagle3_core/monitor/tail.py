@@ -1,0 +1,68 @@
+"""A followed file as lines, over links that come and go: no line twice, none lost, none in halves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from eagle3_core.host.follow import (
+    Checkpoint,
+    Data,
+    FollowEvent,
+    Missing,
+    Opened,
+    Rewritten,
+    Truncated,
+)
+from eagle3_core.host.link import Link
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one event brought."""
+
+    lines: list[bytes]
+    """Whole lines, without their newlines; cut at newlines only, not decoded."""
+    count: int
+    """Lines in the file so far."""
+    skipped: int = 0
+    """Bytes before ``lines`` that were counted but not sent."""
+    note: str = ""
+    """A break to show: the file is missing, was cut, rewritten or replaced."""
+
+
+class Tail:
+    """One file; keeps its checkpoint and its half line between two links."""
+
+    def __init__(self, path: str, *, count: bool) -> None:
+        self._path = path
+        self._count = count
+        self._checkpoint: Checkpoint | None = None
+        self._rest = b""
+
+    @property
+    def partial(self) -> bytes:
+        """What stands after the last newline."""
+        return self._rest
+
+    async def follow(self, link: Link) -> AsyncIterator[Piece]:
+        """The file from where we stood, until the link ends. Raises ``LinkLost``."""
+        async for event in link.follow(self._path, checkpoint=self._checkpoint, count=self._count):
+            if isinstance(event, Data):
+                self._checkpoint = event.checkpoint
+                rest = b"" if event.skipped else self._rest
+                *lines, self._rest = (rest + event.text).split(b"\n")
+                yield Piece(lines, event.lines, event.skipped)
+            elif not (isinstance(event, Opened) and event.resumed):
+                self._rest = b""
+                yield Piece([], 0, note=_note(event))
+
+
+def _note(event: FollowEvent) -> str:
+    if isinstance(event, Missing):
+        return f"missing: {event.reason}"
+    if isinstance(event, Truncated):
+        return "the file was cut"
+    if isinstance(event, Rewritten):
+        return "the file was rewritten"
+    return "the file was replaced" if isinstance(event, Opened) and event.why == "replaced" else ""

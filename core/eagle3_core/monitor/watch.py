@@ -1,0 +1,251 @@
+"""A run, watched over a link that may come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from eagle3_core.errors import UserError
+from eagle3_core.host import run as host_run
+from eagle3_core.host.connect import connect
+from eagle3_core.host.link import AgentError, Link, LinkLost
+from eagle3_core.host.prompts import Prompts
+from eagle3_core.host.ssh_trouble import UNREACHABLE
+from eagle3_core.host.target import HostTarget
+from eagle3_core.monitor import snapshot as shown
+from eagle3_core.monitor.events import LogLines, NewRecords, Outcome, Picture, WatchEvent
+from eagle3_core.monitor.metrics import NAMES, add, parse
+from eagle3_core.monitor.state import RunView
+from eagle3_core.monitor.tail import Tail
+from eagle3_core.records import Record
+from eagle3_core.rundir import RunDir
+
+STATE_EVERY_S = 1.0
+METRICS_EVERY_S = 2.0
+EVENTS_EVERY_S = 0.25
+"""Four pictures a second at most: more is wasted over SSH."""
+FIRST_RETRY_S = 1.0
+LONGEST_RETRY_S = 30.0
+_KEPT_LOG_LINES = 20_000
+_KEPT_RECORDS = 200
+
+
+class RunWatch:
+    """Implements ``monitor.events.Watch`` over a host.
+
+    Args:
+        target: where the run lives.
+        run_dir: its directory there.
+        settings: what a start uses; ``None``: the run's own.
+        python: the generator's Python on the host.
+        prompts: whom to ask while connecting.
+        clock: epoch seconds of this machine.
+    """
+
+    def __init__(
+        self,
+        target: HostTarget,
+        run_dir: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        python: str | None = None,
+        prompts: Prompts | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._target = target
+        self._run_dir = run_dir
+        self._settings = settings
+        self._python = python
+        self._prompts = prompts
+        self._clock = clock
+        self._view = RunView(target.name, run_dir, clock)
+        paths = RunDir(PurePosixPath(run_dir))
+        self._journal = str(paths.journal)
+        self._journal_tail = Tail(self._journal, count=True)
+        self._log_tail = Tail(str(paths.log), count=False)
+        self._link: Link | None = None
+        self._log: deque[LogLines] = deque()
+        self._records: deque[Record] = deque(maxlen=_KEPT_RECORDS)
+        self._bad_lines = 0
+        self._changed = asyncio.Event()
+        self._closed = False
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def events(self) -> AsyncIterator[WatchEvent]:
+        """All that happens, coalesced to four times a second, until :meth:`close`."""
+        self._keeper = self._keeper or asyncio.create_task(self._keep_connected())
+        self._changed.set()
+        while not self._closed:
+            await self._changed.wait()
+            self._changed.clear()
+            while self._log:
+                yield self._log.popleft()
+            if self._records or self._bad_lines:
+                records, bad = tuple(self._records), self._bad_lines
+                self._records.clear()
+                self._bad_lines = 0
+                yield NewRecords(records, bad)
+            yield Picture(self._view.snapshot())
+            await asyncio.sleep(EVENTS_EVERY_S)
+
+    async def close(self) -> None:
+        """Leave; the run goes on."""
+        self._closed = True
+        self._changed.set()
+        if self._keeper:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+
+    async def start(self) -> Outcome:
+        """Launch the generator; what is done already is not asked again."""
+        return await self._launched(host_run.launch)
+
+    async def restart(self) -> Outcome:
+        """Kill what runs, then start."""
+        return await self._launched(host_run.restart)
+
+    async def drain(self) -> Outcome:
+        """Nothing new is asked; the run ends when what is in flight is in."""
+        return await self._stopped(host_run.drain)
+
+    async def kill(self) -> Outcome:
+        """SIGTERM: flushes and ends, nothing finished is lost."""
+        return await self._stopped(host_run.kill)
+
+    async def kill_hard(self) -> Outcome:
+        """SIGKILL."""
+        return await self._stopped(host_run.kill_hard)
+
+    async def last_records(self, count: int) -> list[Record]:
+        """The newest records, oldest first."""
+        return _parse(await host_run.last(self._need_link(), self._journal, count))[0]
+
+    async def random_records(self, count: int) -> list[Record]:
+        """Records at random, each equally likely."""
+        return _parse(await host_run.sample(self._need_link(), self._journal, count))[0]
+
+    async def _launched(self, launch: Callable[..., Awaitable[shown.Process]]) -> Outcome:
+        link = self._need_link()
+        process = await launch(link, self._run_dir, self._settings, self._python)
+        state = await self._ask_state(link)
+        command = " ".join((state.record or {}).get("argv", []))
+        return Outcome(process.alive, f"started as pid {process.pid}", command)
+
+    async def _stopped(self, stop: Callable[[Link, str], Awaitable[host_run.Stopped]]) -> Outcome:
+        link = self._need_link()
+        outcome = await stop(link, self._run_dir)
+        await self._ask_state(link)
+        return outcome
+
+    def _need_link(self) -> Link:
+        if self._link is None:
+            raise UserError(f"{self._target.name} is not connected", "wait until the link is back")
+        return self._link
+
+    async def _keep_connected(self) -> None:
+        delay = FIRST_RETRY_S
+        been_there = False
+        while True:
+            self._say_link(shown.LinkState.CONNECTING, f"to {self._target.name}")
+            try:
+                link = await connect(self._target, self._prompts)
+            except UserError as error:
+                if not been_there and error.exit_code != UNREACHABLE:
+                    # Trying again would only ask the same question of the same host.
+                    self._say_link(shown.LinkState.FAILED, str(error))
+                    return
+                reason = str(error)
+            else:
+                been_there, delay = True, FIRST_RETRY_S
+                reason = await self._connected(link)
+            self._say_link(shown.LinkState.LOST, reason, retry_at=self._clock() + delay)
+            self._view.lost()
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, LONGEST_RETRY_S)
+
+    async def _connected(self, link: Link) -> str:
+        """Watch until the link is lost; why it was."""
+        hello = link.hello
+        self._say_link(shown.LinkState.CONNECTED, f"{hello.hostname}, Python {hello.python}")
+        self._link = link
+        watchers = (self._poll_state, self._poll_metrics, self._read_log, self._read_journal)
+        jobs = [asyncio.create_task(watcher(link)) for watcher in watchers]
+        try:
+            done, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
+            error = next(iter(done)).exception()
+            return error.reason if isinstance(error, LinkLost) else str(error)
+        finally:
+            self._link = None
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+            await link.close()
+
+    def _say_link(
+        self, state: shown.LinkState, detail: str, *, retry_at: float | None = None
+    ) -> None:
+        self._view.link = shown.Link(state, self._clock(), detail, retry_at)
+        self._changed.set()
+
+    async def _poll_state(self, link: Link) -> None:
+        while True:
+            await self._ask_state(link)
+            await asyncio.sleep(STATE_EVERY_S)
+
+    async def _ask_state(self, link: Link) -> host_run.RunState:
+        state = await host_run.state(link, self._run_dir)
+        self._view.take_state(state)
+        self._changed.set()
+        return state
+
+    async def _poll_metrics(self, link: Link) -> None:
+        while True:
+            try:
+                pages = [await _metrics(link, url) for url in self._view.server_urls()]
+            except AgentError as error:
+                self._view.no_server(error.message)
+            else:
+                if pages:
+                    self._view.take_server(add(parse(page) for page in pages))
+            await asyncio.sleep(METRICS_EVERY_S)
+
+    async def _read_log(self, link: Link) -> None:
+        async for piece in self._log_tail.follow(link):
+            lines = tuple(line.decode(errors="replace") for line in piece.lines)
+            partial = self._log_tail.partial.decode(errors="replace")
+            self._log.append(LogLines(lines, partial, piece.skipped, piece.note))
+            while sum(len(part.lines) for part in self._log) > _KEPT_LOG_LINES:
+                self._log.popleft()
+            self._changed.set()
+
+    async def _read_journal(self, link: Link) -> None:
+        async for piece in self._journal_tail.follow(link):
+            records, bad = _parse(piece.lines)
+            self._view.take_records(records, piece.count)
+            self._records.extend(records)
+            self._bad_lines += bad
+            self._changed.set()
+
+
+async def _metrics(link: Link, url: str) -> str:
+    status, body = await link.call_bytes("http", url=url, keep=list(NAMES))
+    if status != 200:
+        raise AgentError("http", f"{url} answers HTTP {status}")
+    return str(body.decode(errors="replace"))
+
+
+def _parse(lines: list[bytes]) -> tuple[list[Record], int]:
+    records = []
+    bad = 0
+    for line in lines:
+        try:
+            records.append(Record.from_line(line))
+        except ValueError:
+            bad += 1
+    return records, bad
