@@ -49,6 +49,9 @@ class Chat:
         self.stats.arrive(question_of(chat.messages))
         try:
             return await self._answer(request, body, chat, prompt)
+        except ConnectionResetError:
+            # The client went away just before a write; aiohttp has nobody to send this to.
+            return web.StreamResponse()
         finally:
             self.stats.in_flight -= 1
 

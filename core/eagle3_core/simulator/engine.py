@@ -77,6 +77,8 @@ class Engine:
         self.waiting: deque[Job] = deque()
         self.full = False
         """The queue was full at the end of the last round."""
+        self._kv_tokens = 0
+        """Tokens in the KV cache: counted anew each round, kept roughly right between two."""
         self._now = 0.0
         self.stopped = False
         """Set on shutdown: no more requests; those in the engine go on."""
@@ -97,6 +99,7 @@ class Engine:
         """Free the slot of a request whose client is gone; as in vLLM it counts as nothing."""
         if job in self.running:
             self.running.remove(job)
+            self._kv_tokens -= job.kv_tokens
         elif job in self.waiting:
             self.waiting.remove(job)
         self._admit()
@@ -107,6 +110,7 @@ class Engine:
             self._finish(job, "abort")
         self.running.clear()
         self.waiting.clear()
+        self._kv_tokens = 0
         self._count()
 
     async def run(self) -> None:
@@ -144,6 +148,7 @@ class Engine:
                 job.credit += min(elapsed / step, elapsed * job.script.token_rate)
             self._say(job)
         self.running = [job for job in self.running if job.finish is None]
+        self._kv_tokens = sum(job.kv_tokens for job in self.running)
         self._preempt()
         self._admit()
         self.full = self._queue_is_full()
@@ -175,21 +180,20 @@ class Engine:
         job.notify()
 
     def _preempt(self) -> None:
-        used = self._kv_tokens()
-        while used > self.settings.kv_cache_tokens and len(self.running) > 1:
+        while self._kv_tokens > self.settings.kv_cache_tokens and len(self.running) > 1:
             victim = self.running.pop()
-            used -= victim.kv_tokens
+            self._kv_tokens -= victim.kv_tokens
             victim.unread = victim.kv_tokens
             self.waiting.appendleft(victim)
             self.metrics.preemptions += 1
 
     def _admit(self) -> None:
-        used = self._kv_tokens()
         while self.waiting and len(self.running) < self.settings.max_num_seqs:
             job = self.waiting[0]
-            used += job.kv_tokens
+            used = self._kv_tokens + job.kv_tokens
             if self.running and used > self.settings.kv_cache_tokens:
                 break
+            self._kv_tokens = used
             self.waiting.popleft()
             self.running.append(job)
             if job.queued:
@@ -204,10 +208,7 @@ class Engine:
         free = self.settings.max_num_seqs - len(self.running)
         return len(self.waiting) >= limit + max(0, free)
 
-    def _kv_tokens(self) -> int:
-        return sum(job.kv_tokens for job in self.running)
-
     def _count(self) -> None:
         self.metrics.running = len(self.running)
         self.metrics.waiting = len(self.waiting)
-        self.metrics.kv_cache_usage = min(1.0, self._kv_tokens() / self.settings.kv_cache_tokens)
+        self.metrics.kv_cache_usage = min(1.0, self._kv_tokens / self.settings.kv_cache_tokens)

@@ -225,3 +225,14 @@ async def test_a_taken_port_is_said_in_one_line(start):
     with pytest.raises(UserError, match=f"cannot listen on 127.0.0.1:{port} .*: give another"):
         async with Simulator(SimSettings(port=port)):
             pytest.fail("it listens on a port that is taken")
+
+
+async def test_many_clients_that_go_away_at_once_are_no_error(start, talk, until, caplog):
+    server = await start(max_num_seqs=200, token_rate=200.0, batch_cost=0.0, mean_tokens=9000.0)
+    tasks = [asyncio.create_task(talk.events(server)) for _ in range(200)]
+    await until(lambda: server.engine.metrics.generation_tokens > 3000)
+    for task in tasks:
+        task.cancel()
+    await until(lambda: server.stats.in_flight == 0)
+    assert server.engine.metrics.running == 0
+    assert [record.getMessage() for record in caplog.records] == []
