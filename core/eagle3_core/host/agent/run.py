@@ -1,0 +1,86 @@
+"""A run directory as it is now: its process, its small files, its journal and its log."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from eagle3_core.host.agent import proc, record
+from eagle3_core.host.agent.members import Member, members
+
+JOURNAL = os.path.join("prepared", "raw_responses.jsonl")
+
+
+def find_leader(entry: record.Record) -> str:
+    """``running``, ``ended``, ``reused`` or ``rebooted`` for the process on record."""
+    pid = entry.get("pid") or 0
+    stat = proc.stat_of(pid) if pid > 0 else None
+    run_id = proc.run_id_of(pid) if stat else None
+    return proc.identify(entry, proc.boot_id(), stat, run_id)
+
+
+def living(entry: record.Record, leader: str, trusted: tuple[Member, ...] = ()) -> list[Member]:
+    """Every living process of the run."""
+    if leader == "rebooted":
+        return []
+    return members(
+        entry,
+        proc.table(),
+        proc.run_id_of,
+        leader_runs=leader == "running",
+        trusted=trusted,
+    )
+
+
+def leftovers(entry: record.Record, leader: str) -> list[int]:
+    """Pids of the run that outlived their leader."""
+    if leader == "running" or not entry.get("pid"):
+        return []
+    return [member.pid for member in living(entry, leader)]
+
+
+def file_facts(path: str) -> dict[str, Any]:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return {"exists": False, "size": 0, "mtime": None}
+    return {"exists": True, "size": facts.st_size, "mtime": facts.st_mtime}
+
+
+def disk_free(path: str) -> int | None:
+    """Free bytes for the user at ``path`` or at the nearest folder above it that exists."""
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    try:
+        facts = os.statvfs(path)
+    except OSError:
+        return None
+    return facts.f_bavail * facts.f_frsize
+
+
+def run_state(run_dir: str, log: str | None = None) -> dict[str, Any]:
+    """All that a console asks about a run, in one answer.
+
+    Args:
+        run_dir: the run's directory; it need not exist.
+        log: the run's log when it is not ``inference.log``.
+    """
+    run_dir = record.absolute(run_dir)
+    entry = record.load(run_dir)
+    leader = find_leader(entry) if entry else ""
+    return {
+        "run_dir": run_dir,
+        "exists": os.path.isdir(run_dir),
+        "record": entry,
+        "record_exists": os.path.exists(record.path_of(run_dir)),
+        "leader": leader,
+        "leftovers": leftovers(entry, leader) if entry else [],
+        "status": record.load_json(os.path.join(run_dir, "status.json")),
+        "settings": record.load_json(os.path.join(run_dir, "settings.json")),
+        "launch": record.load_json(os.path.join(run_dir, "launch.json")),
+        "journal": file_facts(os.path.join(run_dir, JOURNAL)),
+        "log": file_facts(log or os.path.join(run_dir, "inference.log")),
+        "disk_free": disk_free(run_dir),
+        "now": time.time(),
+    }

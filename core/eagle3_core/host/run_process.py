@@ -1,0 +1,60 @@
+"""From what an agent knows about a process to the word that a screen shows."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from eagle3_core.monitor.snapshot import Process, ProcessState
+
+
+def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Process:
+    """The state of a run's process.
+
+    Args:
+        facts: ``record``, ``record_exists``, ``leader`` and ``leftovers`` of a ``run_state``.
+        status: the run's ``status.json``; only a living generator's ``phase`` counts.
+    """
+    record = facts["record"]
+    if record is None:
+        if facts["record_exists"]:
+            return Process(ProcessState.UNKNOWN, detail="run.json cannot be read")
+        return Process(ProcessState.NONE)
+    pid, started = record.get("pid") or None, record.get("started_at")
+    if record.get("error"):
+        return Process(ProcessState.FAILED, started_at=started, detail=str(record["error"]))
+    if facts["leader"] == "running":
+        draining = (status or {}).get("phase") == "draining"
+        state = ProcessState.DRAINING if draining else ProcessState.RUNNING
+        return Process(state, pid, started_at=started)
+    code = record.get("exit")
+    exit_code = code if isinstance(code, int) and code >= 0 else None
+    name = signal_name(-code) if isinstance(code, int) and code < 0 else None
+    left = facts["leftovers"]
+    if left:
+        detail = "still there: " + ", ".join(str(one) for one in left)
+        return Process(ProcessState.LEFTOVERS, pid, exit_code, name, started, detail)
+    if name is not None:
+        return Process(ProcessState.KILLED, pid, None, name, started)
+    if exit_code is not None:
+        return Process(ProcessState.EXITED, pid, exit_code, None, started)
+    if facts["leader"] == "rebooted":
+        return Process(
+            ProcessState.GONE, pid, started_at=started, detail="the host was rebooted since"
+        )
+    if facts["leader"] == "reused":
+        return Process(
+            ProcessState.REUSED, pid, started_at=started, detail=f"pid {pid} is another process now"
+        )
+    return Process(
+        ProcessState.EXITED, pid, started_at=started, detail="how it ended is not on record"
+    )
+
+
+def signal_name(number: int) -> str:
+    """``KILL`` for 9."""
+    try:
+        return signal.Signals(number).name[3:]
+    except ValueError:
+        return str(number)
