@@ -137,6 +137,8 @@ def notices(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
     elif process.state is ProcessState.LEFTOVERS:
         evidence = process.detail or "processes of an earlier run are still there"
         own.append(Finding("leftovers", "warning", evidence, "", "press K to end them"))
+    elif process.state in (ProcessState.EXITED, ProcessState.KILLED):
+        own.append(_ended(snapshot))
     if snapshot.lines == 0 and snapshot.lines_detail:
         mend = "press s to start generation" if not process.alive else "wait for the first answer"
         own.append(Finding("0 lines", "info", snapshot.lines_detail, "", mend))
@@ -145,6 +147,17 @@ def notices(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
             Finding(snapshot.progress.phase or "run", "info", snapshot.progress.message, "", "")
         )
     return (*own, *snapshot.findings)
+
+
+def _ended(snapshot: Snapshot) -> Finding:
+    """A run that came to its end, or was brought to it."""
+    progress, process = snapshot.progress, snapshot.process
+    word = process_word(process, progress.phase).word
+    counts = f"{progress.done:,} done, {progress.pending:,} pending"
+    evidence = f"{process.detail}: {counts}" if process.detail else counts
+    if progress.phase == "finished":
+        return Finding(word, "info", evidence, "", "")
+    return Finding(word, "info", evidence, "", "press s to go on; nothing finished is lost")
 
 
 def nothing_yet(snapshot: Snapshot | None, what: str) -> str:

@@ -40,19 +40,28 @@ def whole(body: bytes) -> Answer:
         choice = data["choices"][0]
         message = choice["message"]
         return Answer(
-            reasoning=message.get("reasoning"),
-            reasoning_content=message.get("reasoning_content"),
-            content=message.get("content"),
-            finish_reason=choice.get("finish_reason"),
-            usage=data.get("usage"),
-            prompt_token_ids=data.get("prompt_token_ids") or choice.get("prompt_token_ids"),
-            token_ids=choice.get("token_ids"),
-            tool_calls=message.get("tool_calls") or None,
-            refusal=message.get("refusal"),
+            reasoning=_typed(str, message, "reasoning"),
+            reasoning_content=_typed(str, message, "reasoning_content"),
+            content=_typed(str, message, "content"),
+            finish_reason=_typed(str, choice, "finish_reason"),
+            usage=_typed(dict, data, "usage"),
+            prompt_token_ids=_typed(list, data, "prompt_token_ids")
+            or _typed(list, choice, "prompt_token_ids"),
+            token_ids=_typed(list, choice, "token_ids"),
+            tool_calls=_typed(list, message, "tool_calls") or None,
+            refusal=_typed(str, message, "refusal"),
             sanitised=codec.has_lone_surrogates(body),
         )
     except (KeyError, IndexError, TypeError, AttributeError):
         raise MalformedAnswerError("the answer has no choices[0].message") from None
+
+
+def _typed(kind: type, where: dict[str, Any], name: str) -> Any:
+    """A field of a server's object: of this type, or ``None``."""
+    value = where.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise MalformedAnswerError(f"the answer's {name} is a {type(value).__name__}")
+    return value
 
 
 def _raise_error(data: Any) -> None:
@@ -155,40 +164,40 @@ class Assembler:
             choices = chunk.get("choices")
             if not choices:
                 _raise_error(chunk)
-            if usage := chunk.get("usage"):
+            if usage := _typed(dict, chunk, "usage"):
                 self._usage = usage
-            if (ids := chunk.get("prompt_token_ids")) is not None:
+            if (ids := _typed(list, chunk, "prompt_token_ids")) is not None:
                 self._prompt_token_ids = ids
             if not choices:
                 return
             choice = choices[0]
-            if choice.get("finish_reason"):
-                self.finish_reason = choice["finish_reason"]
-            if (ids := choice.get("token_ids")) is not None:
-                self._token_ids = _extend(self._token_ids, ids)
+            if reason := _typed(str, choice, "finish_reason"):
+                self.finish_reason = reason
+            if (ids := _typed(list, choice, "token_ids")) is not None:
+                self._token_ids = (self._token_ids or []) + ids if not self._token_ids else self._token_ids
             if delta := choice.get("delta"):
                 self._delta(delta)
         except (AttributeError, KeyError, IndexError, TypeError):
             raise MalformedAnswerError("a chunk is not of the OpenAI protocol") from None
 
     def _delta(self, delta: dict[str, Any]) -> None:
-        if text := delta.get("content"):
+        if text := _typed(str, delta, "content"):
             self._content.append(text)
             self.texts += 1
-        if text := delta.get("reasoning"):
+        if text := _typed(str, delta, "reasoning"):
             self._reasoning.append(text)
             self.texts += 1
-        if text := delta.get("reasoning_content"):
+        if text := _typed(str, delta, "reasoning_content"):
             self._reasoning_content.append(text)
             self.texts += 1
-        if text := delta.get("refusal"):
+        if text := _typed(str, delta, "refusal"):
             self._refusal.append(text)
         for call in delta.get("tool_calls") or ():
             self._tool_call(call)
 
     def _tool_call(self, call: dict[str, Any]) -> None:
         known = self._tool_calls.setdefault(
-            call.get("index", 0),
+            _typed(int, call, "index") or 0,
             {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
         )
         known["id"] = call.get("id") or known["id"]

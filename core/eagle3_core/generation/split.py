@@ -62,16 +62,14 @@ def split(text: str, *, prompt_opened: bool | None = None) -> Split:
         if depth == 0:
             end, content_start, rest = begin, after, rest[index + 1 :]
             break
+    reasoning = text[start:end]
+    if opens_itself:
+        reasoning = reasoning.removeprefix("\n")
     if end is None:
-        return Split(_lead(text[start:]), None, fault, closed=False)
+        return Split(reasoning, None, fault, closed=False)
     if not _balanced(rest):
         return Split(None, text, AnswerState.AMBIGUOUS)
-    content = text[content_start:]
-    return Split(
-        _lead(text[start:end]) if opens_itself else text[start:end],
-        content.lstrip("\r\n \t"),
-        fault,
-    )
+    return Split(reasoning, text[content_start:].lstrip("\r\n \t"), fault)
 
 
 def unopened_close(text: str) -> bool:
@@ -82,10 +80,6 @@ def unopened_close(text: str) -> bool:
         if depth < 0:
             return True
     return False
-
-
-def _lead(text: str) -> str:
-    return text.removeprefix("\n")
 
 
 def _balanced(tags: list[tuple[str, int, int]]) -> bool:

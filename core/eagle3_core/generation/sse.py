@@ -59,7 +59,7 @@ class Decoder:
 
 def _event(block: bytes) -> Event | None:
     if block.startswith(b"data: ") and b"\n" not in block:
-        return Event(block[6:])
+        return Event(block[6:]) if len(block) > 6 else None
     data: list[bytes] = []
     name = b"message"
     for line in block.split(b"\n"):

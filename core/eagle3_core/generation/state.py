@@ -46,7 +46,7 @@ def judge(
     ]
     if len(fields) == 2 and fields[0] != fields[1]:
         flags |= {"reasoning": fields[0], "reasoning_content": fields[1]}
-        state = AnswerState.CONFLICT if answer.finish_reason else AnswerState.CUT
+        state = _incomplete(answer) or AnswerState.CONFLICT
         return Judgement(state, None, _text(answer.content), flags)
 
     parted = bool(fields)

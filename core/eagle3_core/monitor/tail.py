@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from eagle3_core.host.follow import (
     Checkpoint,
@@ -32,11 +33,18 @@ class Piece:
 
 
 class Tail:
-    """One file; keeps its checkpoint and its half line between two links."""
+    """One file; keeps its checkpoint and its half line between two links.
 
-    def __init__(self, path: str, *, count: bool) -> None:
+    Args:
+        path: on the host.
+        count: count its lines from the start.
+        bytes_back: how much of what is there already comes as text.
+    """
+
+    def __init__(self, path: str, *, count: bool, bytes_back: int = 65536) -> None:
         self._path = path
         self._count = count
+        self._bytes_back = bytes_back
         self._checkpoint: Checkpoint | None = None
         self._rest = b""
 
@@ -47,7 +55,12 @@ class Tail:
 
     async def follow(self, link: Link) -> AsyncIterator[Piece]:
         """The file from where we stood, until the link ends. Raises ``LinkLost``."""
-        async for event in link.follow(self._path, checkpoint=self._checkpoint, count=self._count):
+        options: dict[str, Any] = {
+            "checkpoint": self._checkpoint,
+            "count": self._count,
+            "bytes_back": self._bytes_back,
+        }
+        async for event in link.follow(self._path, **options):
             if isinstance(event, Data):
                 self._checkpoint = event.checkpoint
                 rest = b"" if event.skipped else self._rest

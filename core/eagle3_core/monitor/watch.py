@@ -20,6 +20,7 @@ from eagle3_core.host.target import HostTarget
 from eagle3_core.monitor import snapshot as shown
 from eagle3_core.monitor.events import LogLines, NewRecords, Outcome, Picture, WatchEvent
 from eagle3_core.monitor.metrics import NAMES, add, parse
+from eagle3_core.monitor.records import parse_lines
 from eagle3_core.monitor.state import RunView
 from eagle3_core.monitor.tail import Tail
 from eagle3_core.records import Record
@@ -43,6 +44,7 @@ class RunWatch:
         run_dir: its directory there.
         settings: what a start uses; ``None``: the run's own.
         python: the generator's Python on the host.
+        link: to that host, already there; ``None``: connect.
         prompts: whom to ask while connecting.
         clock: epoch seconds of this machine.
     """
@@ -54,6 +56,7 @@ class RunWatch:
         *,
         settings: Mapping[str, Any] | None = None,
         python: str | None = None,
+        link: Link | None = None,
         prompts: Prompts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -69,6 +72,7 @@ class RunWatch:
         self._journal_tail = Tail(self._journal, count=True)
         self._log_tail = Tail(str(paths.log), count=False)
         self._link: Link | None = None
+        self._first_link = link
         self._log: deque[LogLines] = deque()
         self._records: deque[Record] = deque(maxlen=_KEPT_RECORDS)
         self._bad_lines = 0
@@ -101,6 +105,8 @@ class RunWatch:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
+        if self._first_link:
+            await self._first_link.close()
 
     async def start(self) -> Outcome:
         """Launch the generator; what is done already is not asked again."""
@@ -124,11 +130,11 @@ class RunWatch:
 
     async def last_records(self, count: int) -> list[Record]:
         """The newest records, oldest first."""
-        return _parse(await host_run.last(self._need_link(), self._journal, count))[0]
+        return parse_lines(await host_run.last(self._need_link(), self._journal, count))[0]
 
     async def random_records(self, count: int) -> list[Record]:
         """Records at random, each equally likely."""
-        return _parse(await host_run.sample(self._need_link(), self._journal, count))[0]
+        return parse_lines(await host_run.sample(self._need_link(), self._journal, count))[0]
 
     async def _launched(self, launch: Callable[..., Awaitable[shown.Process]]) -> Outcome:
         link = self._need_link()
@@ -154,7 +160,8 @@ class RunWatch:
         while True:
             self._say_link(shown.LinkState.CONNECTING, f"to {self._target.name}")
             try:
-                link = await connect(self._target, self._prompts)
+                link = self._first_link or await connect(self._target, self._prompts)
+                self._first_link = None
             except UserError as error:
                 if not been_there and error.exit_code != UNREACHABLE:
                     # Trying again would only ask the same question of the same host.
@@ -226,7 +233,7 @@ class RunWatch:
 
     async def _read_journal(self, link: Link) -> None:
         async for piece in self._journal_tail.follow(link):
-            records, bad = _parse(piece.lines)
+            records, bad = parse_lines(piece.lines)
             self._view.take_records(records, piece.count)
             self._records.extend(records)
             self._bad_lines += bad
@@ -238,14 +245,3 @@ async def _metrics(link: Link, url: str) -> str:
     if status != 200:
         raise AgentError("http", f"{url} answers HTTP {status}")
     return str(body.decode(errors="replace"))
-
-
-def _parse(lines: list[bytes]) -> tuple[list[Record], int]:
-    records = []
-    bad = 0
-    for line in lines:
-        try:
-            records.append(Record.from_line(line))
-        except ValueError:
-            bad += 1
-    return records, bad

@@ -1,0 +1,61 @@
+"""Questions of a connection, asked on the plain terminal as ``ssh`` would."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Sequence
+
+from eagle3_core.host.prompts import Headless, HostKeyQuestion, Prompts
+from eagle3_core.text import printable
+
+
+class TerminalPrompts:
+    """Implements ``host.prompts.Prompts`` on standard input; secrets are not echoed."""
+
+    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
+        known = "".join(f"\n  the same key is known as {place}" for place in question.also_known_as)
+        _say(
+            f"{question.host} port {question.port} shows an unknown host key\n"
+            f"  {question.algorithm} {question.fingerprint}{known}\n"
+            f"It would be written to {question.file}."
+        )
+        answer = await asyncio.to_thread(input, "Trust it? (yes/no) ")
+        return answer.strip().lower() == "yes"
+
+    async def passphrase(self, key_file: str, attempt: int) -> str | None:
+        again = "wrong; " if attempt else ""
+        return await _secret(f"{again}passphrase for {key_file}: ")
+
+    async def password(self, user: str, host: str, attempt: int) -> str | None:
+        again = "wrong; " if attempt else ""
+        return await _secret(f"{again}password for {user}@{host}: ")
+
+    async def challenge(
+        self, host: str, title: str, instructions: str, questions: Sequence[tuple[str, bool]]
+    ) -> list[str] | None:
+        for line in (title, instructions):
+            if line.strip():
+                _say(line)
+        answers = []
+        for text, echo in questions:
+            shown = printable(text)
+            if echo:
+                answers.append(await asyncio.to_thread(input, shown))
+            else:
+                answers.append(await asyncio.to_thread(getpass.getpass, shown))
+        return answers
+
+
+def prompts() -> Prompts:
+    """Whom to ask: the person at the terminal, or nobody where there is none."""
+    return TerminalPrompts() if sys.stdin.isatty() and sys.stderr.isatty() else Headless()
+
+
+async def _secret(text: str) -> str | None:
+    return await asyncio.to_thread(getpass.getpass, printable(text)) or None
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(printable(text) + "\n")

@@ -1,0 +1,172 @@
+"""The console's headless twins, for scripts and cron: status, start, drain, kill, restart, logs, samples."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import PurePosixPath
+
+from eagle3_console.ask import prompts
+from eagle3_console.report import record_text, status_text
+from eagle3_console.target import RunTarget
+from eagle3_core import codec
+from eagle3_core.errors import UserError
+from eagle3_core.host import run as host_run
+from eagle3_core.host.connect import connect
+from eagle3_core.host.link import AgentError, Link, LinkLost, closing
+from eagle3_core.monitor.events import Outcome
+from eagle3_core.monitor.metrics import NAMES, add, parse
+from eagle3_core.monitor.records import parse_lines
+from eagle3_core.monitor.snapshot import Link as LinkPicture
+from eagle3_core.monitor.snapshot import LinkState, Snapshot
+from eagle3_core.monitor.state import RunView
+from eagle3_core.monitor.tail import Tail
+from eagle3_core.rundir import RunDir
+from eagle3_core.text import printable
+
+COMMANDS = {
+    "status": "say how a run is",
+    "start": "start generation, or go on where it stopped",
+    "drain": "ask nothing new and end when the requests in flight have",
+    "kill": "end it now; nothing finished is lost",
+    "restart": "kill, then start",
+    "logs": "show the log",
+    "samples": "show records, reasoning and content",
+}
+
+
+def add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
+    """Flags of one command, beside those that name the run."""
+    if name in ("status", "samples"):
+        parser.add_argument("--json", action="store_true", help="for programs")
+    if name == "logs":
+        parser.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
+    if name in ("logs", "samples"):
+        parser.add_argument("-n", type=int, default=20 if name == "logs" else 3, help="how many")
+    if name == "samples":
+        parser.add_argument("--random", action="store_true", help="any, not the newest")
+
+
+async def run(name: str, args: argparse.Namespace, target: RunTarget) -> int:
+    """One command against one run; its exit code. Raises ``UserError``."""
+    try:
+        async with closing(await connect(target.host, prompts())) as link:
+            return await _HANDLERS[name](link, args, target)
+    except LinkLost as error:
+        raise UserError(
+            f"the link to {target.host.name} broke ({error.reason})", "try again"
+        ) from None
+    except AgentError as error:
+        raise UserError(error.message, error.mend or "see the log of the run") from None
+
+
+async def _status(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    picture = await take_picture(link, target)
+    if args.json:
+        _out(codec.dumps(dataclasses.asdict(picture)).decode())
+    else:
+        _out(status_text(picture))
+    return 0
+
+
+async def take_picture(link: Link, target: RunTarget) -> Snapshot:
+    """One snapshot of a run, lines counted exactly, the last records looked at."""
+    view = RunView(target.host.name, target.run_dir, time.time)
+    view.link = LinkPicture(LinkState.CONNECTED, time.time(), link.hello.hostname)
+    journal = host_run.journal_of(target.run_dir)
+    count = await host_run.count(link, journal)
+    recent, _ = parse_lines(await host_run.last(link, journal, 50))
+    view.take_records(recent, count.lines)
+    view.take_state(await host_run.state(link, target.run_dir))
+    try:
+        pages = [await _page(link, url) for url in view.server_urls()]
+        if pages:
+            view.take_server(add(parse(page) for page in pages))
+    except AgentError as error:
+        view.no_server(error.message)
+    return view.snapshot()
+
+
+async def _page(link: Link, url: str) -> str:
+    _, body = await link.call_bytes("http", url=url, keep=list(NAMES))
+    return body.decode(errors="replace")
+
+
+async def _start(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    process = await host_run.launch(link, target.run_dir, target.settings, target.python)
+    return _told(Outcome(process.alive, f"started as pid {process.pid} on {target.host.name}"))
+
+
+async def _restart(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    process = await host_run.restart(link, target.run_dir, target.settings, target.python)
+    return _told(Outcome(process.alive, f"restarted as pid {process.pid} on {target.host.name}"))
+
+
+async def _drain(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    return _told(await host_run.drain(link, target.run_dir))
+
+
+async def _kill(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    return _told(await host_run.kill(link, target.run_dir))
+
+
+async def _logs(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    path = str(RunDir(PurePosixPath(target.run_dir)).log)
+    for line in await host_run.last(link, path, args.n):
+        _out(printable(line.decode(errors="replace")))
+    if args.follow:
+        async for line in _new_lines(link, path):
+            _out(printable(line.decode(errors="replace")))
+    return 0
+
+
+async def _new_lines(link: Link, path: str) -> AsyncIterator[bytes]:
+    with contextlib.suppress(asyncio.CancelledError):
+        async for piece in Tail(path, count=False, bytes_back=0).follow(link):
+            for line in piece.lines:
+                yield line
+
+
+async def _samples(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    ask = host_run.sample if args.random else host_run.last
+    lines = await ask(link, host_run.journal_of(target.run_dir), args.n)
+    if args.json:
+        for line in lines:
+            _out(line.decode(errors="replace"))
+        return 0
+    records, bad = parse_lines(lines)
+    if not records:
+        _out("no records yet")
+    for record in records:
+        _out(record_text(record))
+    if bad:
+        _out(f"{bad} lines hold no record")
+    return 0
+
+
+def _told(outcome: Outcome) -> int:
+    _out(printable(outcome.message))
+    return 0 if outcome.ok else 1
+
+
+def _out(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+_Handler = Callable[[Link, argparse.Namespace, RunTarget], Awaitable[int]]
+
+_HANDLERS: dict[str, _Handler] = {
+    "status": _status,
+    "start": _start,
+    "drain": _drain,
+    "kill": _kill,
+    "restart": _restart,
+    "logs": _logs,
+    "samples": _samples,
+}

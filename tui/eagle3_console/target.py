@@ -1,0 +1,89 @@
+"""Which run is meant: from a profile, flags, or both."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eagle3_console.config import Config, Profile, run_settings
+from eagle3_core.errors import UserError
+from eagle3_core.host.target import HostTarget
+from eagle3_core.settings import from_mapping, read_file
+
+
+@dataclass(frozen=True)
+class RunTarget:
+    """A run and how to reach it."""
+
+    host: HostTarget
+    run_dir: str
+    settings: dict[str, Any] | None
+    python: str | None
+    come_back: str
+    """The command line that opens this run again."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that name a run, the same for the console and every headless command."""
+    parser.add_argument("profile", nargs="?", help="a profile of the config file")
+    parser.add_argument("--host", help="user@host, an alias of ~/.ssh/config, or local")
+    parser.add_argument("--run", metavar="DIR", help="run directory on the host")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings of the run (.toml or .json), for start"
+    )
+    parser.add_argument("--python", metavar="PATH", help="the generator's Python on the host")
+    parser.add_argument("--identity", metavar="FILE", help="private key to offer")
+    parser.add_argument("--ssh-config", metavar="FILE", help="read this in place of ~/.ssh/config")
+
+
+def choose(args: argparse.Namespace, config: Config) -> RunTarget:
+    """The run that the command line and the config mean.
+
+    Raises:
+        UserError: nothing, or not enough, is named.
+    """
+    profile = _profile(args, config)
+    host = args.host or (profile.host if profile else "")
+    run = args.run or (profile.run if profile else "")
+    if not host or not run:
+        missing = "--host" if not host else "--run"
+        raise UserError(
+            f"{missing} is missing",
+            "name a profile, or both --host and --run; eagle3-console demo needs neither",
+        )
+    python = args.python or (profile.python if profile else "") or None
+    identity = args.identity or (profile.identity if profile else "")
+    host_target = HostTarget(
+        host,
+        config=Path(args.ssh_config).expanduser() if args.ssh_config else None,
+        identity=Path(identity).expanduser() if identity else None,
+        prefix=tuple(profile.prefix) if profile else (),
+    )
+    named = args.profile if profile and args.profile else f"--host {host} --run {run}"
+    return RunTarget(
+        host_target, run, _settings(args, profile, run), python, f"eagle3-console {named}"
+    )
+
+
+def _profile(args: argparse.Namespace, config: Config) -> Profile | None:
+    if args.profile:
+        if args.profile not in config.profiles:
+            known = ", ".join(sorted(config.profiles)) or "none yet"
+            raise UserError(
+                f"there is no profile {args.profile!r}", f"profiles in the config file: {known}"
+            )
+        return config.profiles[args.profile]
+    if not args.host and not args.run and len(config.profiles) == 1:
+        return next(iter(config.profiles.values()))
+    return None
+
+
+def _settings(args: argparse.Namespace, profile: Profile | None, run: str) -> dict[str, Any] | None:
+    if args.settings:
+        values = {"output": f"{run.rstrip('/')}/prepared/raw_responses.jsonl"} | read_file(
+            args.settings
+        )
+        return from_mapping(values, where=args.settings).to_json()
+    return run_settings(profile) if profile else None
