@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import types
 
 from eagle3_core import __version__
 from eagle3_core.errors import UserError
@@ -19,7 +20,16 @@ COMMANDS = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code. Errors that the user can mend are one line on stderr."""
-    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        return _main(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        sys.stderr.write(f"eagle3-core: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:  # also while the packages are being imported
+        return 130
+
+
+def _main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="eagle3-core", description=__doc__)
     parser.add_argument("--version", action="version", version=f"eagle3-core {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -27,28 +37,21 @@ def main(argv: list[str] | None = None) -> int:
         sub = commands.add_parser(name, help=text, description=text)
         # Only the command that is asked for is imported: the others' packages may be missing.
         if name in arguments[:1]:
-            try:
-                importlib.import_module(module).add_arguments(sub)
-            except ModuleNotFoundError as error:
-                if (error.name or "").startswith("eagle3_core"):
-                    raise
-                missing = UserError(
-                    f"this Python ({sys.executable}) has no {error.name}",
-                    f"pip install {error.name}, or use the Python that runs the server",
-                )
-                return _fail(missing)
+            _import(module).add_arguments(sub)
     args = parser.parse_args(arguments)
+    return int(_import(COMMANDS[args.command][0]).run(args))
+
+
+def _import(module: str) -> types.ModuleType:
     try:
-        return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
-    except UserError as error:
-        return _fail(error)
-    except KeyboardInterrupt:
-        return 130
-
-
-def _fail(error: UserError) -> int:
-    sys.stderr.write(f"eagle3-core: {error}\n")
-    return error.exit_code
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("eagle3_core"):
+            raise
+        raise UserError(
+            f"this Python ({sys.executable}) has no {error.name}",
+            f"pip install {error.name}, or use the Python that runs the server",
+        ) from None
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
         state = ProcessState.DRAINING if draining else ProcessState.RUNNING
         return Process(state, pid, started_at=started)
     code = record.get("exit")
-    exit_code = code if isinstance(code, int) and code >= 0 else None
-    name = signal_name(-code) if isinstance(code, int) and code < 0 else None
+    name = _signal_of(code)
+    exit_code = code if isinstance(code, int) and name is None else None
     left = facts["leftovers"]
     if left:
         detail = "still there: " + ", ".join(str(one) for one in left)
@@ -50,6 +50,17 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
     return Process(
         ProcessState.EXITED, pid, started_at=started, detail="how it ended is not on record"
     )
+
+
+def _signal_of(code: object) -> str | None:
+    """The signal that ended a process, also where it said so itself, as shells do: 128 + number."""
+    if not isinstance(code, int):
+        return None
+    if code < 0:
+        return signal_name(-code)
+    if code - 128 in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        return signal_name(code - 128)
+    return None
 
 
 def signal_name(number: int) -> str:
