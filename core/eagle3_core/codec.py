@@ -44,12 +44,16 @@ def loads(data: bytes, *, keep_surrogates: bool = False) -> Any:
             if not _SURROGATE_ESCAPE.search(data):
                 raise JSONError(str(error)) from None
     try:
-        value = json.loads(data)
-    except ValueError as error:
+        value = json.loads(data.decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise JSONError(str(error)) from None
     if keep_surrogates or not _SURROGATE_ESCAPE.search(data):
         return value
     return sanitise(value)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")  # the standard library lets it pass, orjson does not
 
 
 def dumps(value: Any) -> bytes:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +90,7 @@ def check(settings: RunSettings) -> None:
         if not _fits(value, hints[knob.name]):
             raise UserError(
                 f"{knob.name} = {value!r} is not of the right kind",
-                f"it is {knob.metadata['help']}",
+                f"give {_kind(hints[knob.name])} ({knob.metadata['help']})",
             )
         choices = knob.metadata["choices"]
         if choices and value not in choices:
@@ -98,8 +99,11 @@ def check(settings: RunSettings) -> None:
         value = getattr(settings, name)
         if value is not None and value < 1:
             raise UserError(f"{name} = {value} is too small", "give a whole number from 1 on")
+    for name in ("prompts", "output", "model"):
+        if not getattr(settings, name).strip():
+            raise UserError(f"{name} is empty", f"give {_HELP[name]}")
     for name in ("timeout", "connect_timeout", "first_token_timeout", "idle_timeout"):
-        if not getattr(settings, name) > 0:
+        if not 0 < getattr(settings, name) < math.inf:
             raise UserError(
                 f"{name} = {getattr(settings, name)} is no time", "give seconds above 0"
             )
@@ -109,11 +113,16 @@ def check(settings: RunSettings) -> None:
         raise UserError(
             f"top_p = {settings.top_p} is out of range", "give a number above 0, at most 1"
         )
+    try:
+        json.dumps(settings.extra_body, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"extra_body cannot be sent as JSON ({error})", "use texts, numbers, lists and tables"
+        ) from None
     if not settings.base_url:
         raise UserError("base_url is empty", "name at least one server")
     for url in settings.base_url:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        if not _is_url(url):
             raise UserError(
                 f"base_url = {url!r} is no URL", "write it like http://127.0.0.1:8000/v1"
             )
@@ -121,6 +130,27 @@ def check(settings: RunSettings) -> None:
         if state not in {kept.value for kept in KEPT}:
             names = ", ".join(sorted(kept.value for kept in KEPT))
             raise UserError(f"redo = {state!r} is no kept state", f"use some of {names}")
+
+
+_HELP = {knob.name: knob.metadata["help"] for knob in dataclasses.fields(RunSettings)}
+_KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def _kind(hint: Any) -> str:
+    """What a field takes, in words."""
+    if get_origin(hint) is list:
+        return "a list of texts"
+    if get_origin(hint) is dict:
+        return "a table"
+    return next(word for kind, word in _KINDS.items() if kind in (get_args(hint) or (hint,)))
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, or a port that is no number
+        return False
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -60,7 +60,7 @@ def _typed(kind: type, where: dict[str, Any], name: str) -> Any:
     """A field of a server's object: of this type, or ``None``."""
     value = where.get(name)
     if value is not None and not isinstance(value, kind):
-        raise MalformedAnswerError(f"the answer's {name} is a {type(value).__name__}")
+        raise MalformedAnswerError(f"the answer's {name} is of type {type(value).__name__}")
     return value
 
 
@@ -164,36 +164,40 @@ class Assembler:
             choices = chunk.get("choices")
             if not choices:
                 _raise_error(chunk)
-            if usage := _typed(dict, chunk, "usage"):
-                self._usage = usage
-            if (ids := _typed(list, chunk, "prompt_token_ids")) is not None:
-                self._prompt_token_ids = ids
+            # Most chunks have none of these: a look first costs less than a check of the type.
+            if chunk.get("usage"):
+                self._usage = _typed(dict, chunk, "usage")
+            if chunk.get("prompt_token_ids") is not None:
+                self._prompt_token_ids = _typed(list, chunk, "prompt_token_ids")
             if not choices:
                 return
             choice = choices[0]
-            if reason := _typed(str, choice, "finish_reason"):
-                self.finish_reason = reason
-            if (ids := _typed(list, choice, "token_ids")) is not None:
-                self._token_ids = (self._token_ids or []) + ids if not self._token_ids else self._token_ids
+            if choice.get("finish_reason"):
+                self.finish_reason = _typed(str, choice, "finish_reason")
+            if choice.get("token_ids") is not None:
+                self._token_ids = _extend(self._token_ids, _typed(list, choice, "token_ids"))
             if delta := choice.get("delta"):
                 self._delta(delta)
         except (AttributeError, KeyError, IndexError, TypeError):
             raise MalformedAnswerError("a chunk is not of the OpenAI protocol") from None
 
     def _delta(self, delta: dict[str, Any]) -> None:
-        if text := _typed(str, delta, "content"):
-            self._content.append(text)
-            self.texts += 1
-        if text := _typed(str, delta, "reasoning"):
-            self._reasoning.append(text)
-            self.texts += 1
-        if text := _typed(str, delta, "reasoning_content"):
-            self._reasoning_content.append(text)
-            self.texts += 1
-        if text := _typed(str, delta, "refusal"):
-            self._refusal.append(text)
+        if text := delta.get("content"):
+            self._say(self._content, text)
+        if text := delta.get("reasoning"):
+            self._say(self._reasoning, text)
+        if text := delta.get("reasoning_content"):
+            self._say(self._reasoning_content, text)
+        if text := delta.get("refusal"):
+            self._say(self._refusal, text)
         for call in delta.get("tool_calls") or ():
             self._tool_call(call)
+
+    def _say(self, parts: list[str], text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError
+        parts.append(text)
+        self.texts += 1
 
     def _tool_call(self, call: dict[str, Any]) -> None:
         known = self._tool_calls.setdefault(
@@ -209,7 +213,7 @@ class Assembler:
 
 def _extend(ids: list[int] | None, more: list[int]) -> list[int]:
     if ids is None:
-        return list(more)
+        return more
     ids.extend(more)
     return ids
 

@@ -43,6 +43,7 @@ class Attempt:
         self.started = asyncio.get_running_loop().time()
         self.first_text: float | None = None
         self.rang: str | None = None
+        self._trouble: Exception | None = None
         self._body = body
         self._answering = False
         self._assembler = Assembler()
@@ -68,6 +69,8 @@ class Attempt:
                     if self.first_text is None and self._assembler.texts:
                         self.first_text = self._last_text = asyncio.get_running_loop().time()
             except asyncio.CancelledError:
+                if self._trouble:
+                    raise self._trouble from None
                 if self.rang != "grace":
                     raise
         finally:
@@ -81,7 +84,8 @@ class Attempt:
             return
         try:
             self._assembler.flush()
-        except Exception:
+        except Exception as error:
+            self._trouble = error  # what was parsed is gone from the stream: kept for the task
             self._ring("grace")
             return
         if self._assembler.texts > self._texts_seen:

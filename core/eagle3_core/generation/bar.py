@@ -6,6 +6,7 @@ import shutil
 import sys
 
 from eagle3_core.generation.progress import Progress
+from eagle3_core.text import printable
 
 _WIDTH = 24
 
@@ -33,7 +34,8 @@ class Bar:
             parts.append(f"{progress.failed} errors")
         eta = progress.eta_s(now)
         parts.append(note or (f"ETA {clock(eta)}" if eta is not None else "ETA –"))
-        line = " · ".join(parts)[: shutil.get_terminal_size().columns - 1]
+        line = printable(" ".join(" · ".join(parts).split()))
+        line = line[: shutil.get_terminal_size().columns - 1]
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif knob.name == "base_url":
             how |= {"action": "append", "metavar": "URL"}
         elif knob.name == "redo":
-            how |= {"type": lambda text: text.split(","), "metavar": "STATES"}
+            how |= {"type": _names, "metavar": "STATES"}
         elif knob.name == "extra_body":
             how |= {"type": _json, "metavar": "JSON"}
         elif knob.metadata["choices"]:
@@ -53,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     names = {knob.name for knob in dataclasses.fields(RunSettings)}
     flags = {name: value for name, value in vars(args).items() if name in names}
     values = read_file(args.settings) if args.settings else {}
-    where = args.settings if args.settings and not flags else "command line"
+    where = args.settings or "command line"
+    if args.settings and flags:
+        where = f"{args.settings} with the flags given"
     try:
         settings = from_mapping(values | flags, where=where)
     except UserError as error:
@@ -62,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--{name} is missing", error.mend) from None
         raise
     return generate(settings, args.force)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _json(text: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import openai
 from eagle3_core import codec
 from eagle3_core.generation.assemble import MalformedAnswerError, ServerSaidError
 from eagle3_core.records import AnswerState
+from eagle3_core.text import printable
 
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _LONGEST_MESSAGE = 500
@@ -52,15 +54,14 @@ def explain(error: BaseException, *, answering: bool) -> Cause:
 def body_message(body: bytes) -> str:
     """The message in an error body of any server: an object, a string, ``detail``, or plain text."""
     try:
-        data = codec.loads(body)
+        found: Any = codec.loads(body)
     except codec.JSONError:
-        return " ".join(body.decode(errors="replace").split())[:_LONGEST_MESSAGE]
-    found: Any = data
+        found = body.decode(errors="replace")
     for name in ("error", "detail", "message"):
         if isinstance(found, dict) and name in found:
             found = found[name]
     text = found if isinstance(found, str) else codec.dumps(found).decode()
-    return text[:_LONGEST_MESSAGE]
+    return printable(" ".join(text.split())[:_LONGEST_MESSAGE])
 
 
 def _status(error: openai.APIStatusError) -> Cause:
@@ -92,19 +93,31 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _connection(chain: list[BaseException], answering: bool) -> Cause:
-    for error in chain:
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            return Cause(
-                AnswerState.CONNECTION, "too many open files here: raise ulimit -n", reached=False
-            )
-    deepest = chain[-1]
-    word = str(deepest).strip() or type(deepest).__name__
+    if any(isinstance(e, OSError) and e.errno in (errno.EMFILE, errno.ENFILE) for e in chain):
+        return Cause(
+            AnswerState.CONNECTION, "too many open files here: raise ulimit -n", reached=False
+        )
+    word = _word(chain)
     if answering:
-        return Cause(AnswerState.CUT, f"the connection broke in mid-answer ({word})")
+        return Cause(AnswerState.CUT, f"the connection broke in mid-answer: {word}")
     if any(isinstance(error, (aiohttp.ServerTimeoutError, TimeoutError)) for error in chain):
         return Cause(
             AnswerState.TIMEOUT, "Request timed out: no connection", clock="connect", reached=False
         )
     if any(isinstance(error, aiohttp.ClientConnectorError) for error in chain):
         return Cause(AnswerState.CONNECTION, f"no connection: {word}", reached=False)
-    return Cause(AnswerState.CONNECTION, f"the connection broke before an answer ({word})")
+    return Cause(AnswerState.CONNECTION, f"the connection broke before an answer: {word}")
+
+
+def _word(chain: list[BaseException]) -> str:
+    """Plain words; the library's own name a status 400 that nobody sent."""
+    if any(isinstance(error, aiohttp.ClientPayloadError) for error in chain):
+        return "the server closed it before the end"
+    if any(isinstance(error, aiohttp.ServerDisconnectedError) for error in chain):
+        return "the server closed it"
+    if any(isinstance(error, aiohttp.ClientResponseError) for error in chain):
+        return "what came is no HTTP"
+    deepest = chain[-1]
+    if isinstance(deepest, OSError) and (deepest.errno or 0) > 0:
+        return os.strerror(deepest.errno or 0)
+    return str(deepest).strip() or type(deepest).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections import deque
 from collections.abc import Iterable
@@ -82,6 +83,7 @@ class Generator:
     async def run(self) -> None:
         """Ask until nothing is left, :meth:`drain` or :meth:`stop`."""
         keeper = asyncio.create_task(self._keep_clocks())
+        keeper.add_done_callback(lambda _: self._finished.set())
         try:
             self._fill()
             await self._finished.wait()
@@ -90,6 +92,12 @@ class Generator:
             for attempt in self._attempts:
                 attempt.task.cancel()
             await asyncio.gather(*(a.task for a in self._attempts), return_exceptions=True)
+            if self._unsaved:
+                self._retry_unsaved()
+            if self._unsaved:
+                self._log.error(f"{len(self._unsaved)} finished answers could not be written")
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeper
 
     def drain(self) -> None:
         """Ask nothing new; end when the answers in flight are in."""
@@ -140,11 +148,11 @@ class Generator:
         if not (left or self._attempts or self._unsaved):
             self._finished.set()
 
-    def _ended(self, attempt: Attempt, _task: asyncio.Task[Answer]) -> None:
+    def _ended(self, attempt: Attempt, task: asyncio.Task[Answer]) -> None:
         self._attempts.discard(attempt)
         attempt.endpoint.in_flight -= 1
         self._progress.in_flight -= 1
-        if self._finished.is_set():
+        if self._finished.is_set() and (task.cancelled() or task.exception()):
             return
         try:
             self._take(attempt)

@@ -6,6 +6,7 @@ import contextlib
 import os
 
 from eagle3_core.records import Sample
+from eagle3_core.text import printable
 
 
 class RunLog:
@@ -36,7 +37,7 @@ class RunLog:
         os.close(self._fd)
 
     def _line(self, text: str) -> None:
-        # A server's words may hold line ends; a line of the log is one line.
-        flat = " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text
+        # A server's words may hold line ends, and escapes that would command the reader's terminal.
+        flat = printable(" ".join(text.splitlines()))
         with contextlib.suppress(OSError):
             os.write(self._fd, flat.encode(errors="replace") + b"\n")

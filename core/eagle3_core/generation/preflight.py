@@ -71,4 +71,6 @@ async def _version(client: Client) -> str | None:
 
 
 def _word(error: BaseException) -> str:
+    if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+        return f"no answer in {_PATIENCE_S:.0f} s"
     return str(error).strip() or type(error).__name__

@@ -46,7 +46,7 @@ def generate(settings: RunSettings, force: Collection[str] = ()) -> int:
     """
     prompts = read(settings.prompts, turns=settings.turns, limit=settings.samples)
     run = RunDir.of_output(os.path.abspath(settings.output))
-    if str(run.journal) != settings.output and not settings.output.endswith("raw_responses.jsonl"):
+    if os.path.basename(settings.output) != run.journal.name:
         raise UserError(
             f"output = {settings.output!r} is no journal",
             "write it like DIR/prepared/raw_responses.jsonl",
@@ -54,13 +54,24 @@ def generate(settings: RunSettings, force: Collection[str] = ()) -> int:
     with Journal(run) as journal:
         provenance.refuse_a_mix(run, settings, force)
         index = scan(str(run.journal))
-        runfile = RunFile(run)
+        try:
+            runfile = RunFile(run)
+            log = RunLog(str(run.log))
+        except OSError as error:
+            raise UserError(
+                f"{error.filename} cannot be written ({error.strerror})",
+                "mend its permissions, or choose another --output",
+            ) from None
         exit_code = 1
         try:
             exit_code = asyncio.run(
-                _Run(settings, prompts, run, journal, index, runfile.run_id).whole()
+                _Run(settings, prompts, run, journal, index, log, runfile.run_id).whole()
             )
+        except UserError as error:
+            exit_code = error.exit_code
+            raise
         finally:
+            log.close()
             runfile.ended(exit_code)
     return exit_code
 
@@ -73,6 +84,7 @@ class _Run:
         run: RunDir,
         journal: Journal,
         index: Index,
+        log: RunLog,
         run_id: str,
     ) -> None:
         self._settings = settings
@@ -81,7 +93,7 @@ class _Run:
         self._journal = journal
         self._index = index
         self._run_id = run_id
-        self._log = RunLog(str(run.log))
+        self._log = log
         self._bar = Bar()
         self._exit_code = 0
         self._phase = "starting"
@@ -117,7 +129,6 @@ class _Run:
             raise
         finally:
             await self._endpoints.close()
-            self._log.close()
 
     def _todo(self) -> list[Sample]:
         """Samples without a done answer; kept ones only where ``redo`` names their state."""
@@ -143,7 +154,7 @@ class _Run:
             ticker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await ticker
-            self._journal.sync()
+            self._sync()
             self._end()
         return self._exit_code
 

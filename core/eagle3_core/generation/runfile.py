@@ -6,6 +6,7 @@ ends; see ``host.agent.shim`` for the same keys.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -52,7 +53,11 @@ class RunFile:
     def ended(self, exit_code: int) -> None:
         """Record how the process ends."""
         if self._ours:
-            write_atomically(self._path, self._facts | {"exit": exit_code, "ended_at": time.time()})
+            # A full disk must not hide how the run ended from the one who started it.
+            with contextlib.suppress(OSError):
+                write_atomically(
+                    self._path, self._facts | {"exit": exit_code, "ended_at": time.time()}
+                )
 
 
 def boot_id() -> str:

@@ -70,6 +70,6 @@ def _event(block: bytes) -> Event | None:
         if label == b"data":
             data.append(value if colon else b"")
         elif label == b"event":
-            name = value
+            name = value or b"message"
     payload = b"\n".join(data)
     return Event(payload, name) if payload else None

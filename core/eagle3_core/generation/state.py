@@ -110,7 +110,7 @@ def _tagged(text: str | None) -> bool:
 
 
 def _incomplete(answer: Answer) -> AnswerState | None:
-    if answer.finish_reason is None:
+    if not answer.finish_reason:
         return AnswerState.CUT
     if answer.finish_reason == "abort":
         return AnswerState.ABORTED

@@ -37,13 +37,20 @@ class AppendFile:
 
     def sync(self) -> None:
         """Force what was appended to disk (fdatasync); cheap when nothing was."""
-        if self._dirty:
-            self._dirty = False
+        if not self._dirty:
+            return
+        self._dirty = False  # before: what is appended meanwhile by another thread is not synced
+        try:
             os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        except OSError:
+            self._dirty = True
+            raise
 
     def close(self) -> None:
-        self.sync()
-        os.close(self._fd)
+        try:
+            self.sync()
+        finally:
+            os.close(self._fd)
 
 
 class Journal:

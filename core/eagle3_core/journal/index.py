@@ -68,8 +68,14 @@ def _scan(view: mmap.mmap, size: int, index: Index) -> None:
             end = size
         index.lines += 1
         head = _HEAD.match(view, start, end)
-        # A torn line with the next record glued to it begins and ends like a whole one.
-        if head and view[end - 1] == 0x7D and view.find(_NESTED, start + 1, end) < 0:
+        # A torn line with the next record glued to it begins and ends like a whole one, and so
+        # does one with a hole of NULs that a power loss left in it.
+        if (
+            head
+            and view[end - 1] == 0x7D
+            and view.find(_NESTED, start + 1, end) < 0
+            and view.find(b"\0", start, end) < 0
+        ):
             state = _STATES.get(head[2])
             if state is not None:
                 index.add(head[1].decode(errors="replace"), state)
@@ -84,7 +90,9 @@ def _add_parsed(line: bytes, index: Index) -> bool:
     """A line that the quick look did not settle: parsed whole."""
     try:
         row = codec.loads(line)
-        index.add(row["key"], AnswerState(row["state"]))
+        key, state = row["key"], AnswerState(row["state"])
     except (ValueError, KeyError, TypeError):
         return False
-    return True
+    if isinstance(key, str):
+        index.add(key, state)
+    return isinstance(key, str)

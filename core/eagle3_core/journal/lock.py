@@ -30,7 +30,7 @@ class JournalLock:
         fd = os.open(self._journal + ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             holder = _holder(os.pread(fd, 4096, 0))
             os.close(fd)
             raise UserError(
@@ -38,6 +38,9 @@ class JournalLock:
                 "watch that run, or stop it before starting another",
                 exit_code=IN_USE,
             ) from None
+        except OSError:  # no locks on this file system
+            os.close(fd)
+            raise
         me = {
             "host": socket.gethostname(),
             "pid": os.getpid(),
