@@ -66,11 +66,13 @@ def run(args: argparse.Namespace) -> int:
         if knob.name != "faults"
     }
     settings = SimSettings(**values, faults=tuple(map(Fault.parse, args.fault)))
-    asyncio.run(_serve(settings, args.parent_pid))
+    # Asked before the URL is out: whoever waits for that may kill the parent at once.
+    ours = os.getppid() == args.parent_pid
+    asyncio.run(_serve(settings, args.parent_pid, ours=ours))
     return 0
 
 
-async def _serve(settings: SimSettings, parent: int | None) -> None:
+async def _serve(settings: SimSettings, parent: int | None, *, ours: bool) -> None:
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,12 +82,11 @@ async def _serve(settings: SimSettings, parent: int | None) -> None:
         sys.stdout.flush()
         ends: list[asyncio.Task[Any]] = [asyncio.create_task(over.wait())]
         if parent is not None:
-            ends.append(asyncio.create_task(_gone(parent)))
+            ends.append(asyncio.create_task(_gone(parent, ours=ours)))
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
 
-async def _gone(pid: int) -> None:
-    ours = os.getppid() == pid
+async def _gone(pid: int, *, ours: bool) -> None:
     while _alive(pid, ours=ours):
         await asyncio.sleep(_PARENT_CHECK_S)
 

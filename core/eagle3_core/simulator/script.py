@@ -51,11 +51,11 @@ def write(
     if fault and kind == "truncate":
         max_tokens = max(1, min(max_tokens, int(fault.parameter)))
     luck = random.Random(_digest(settings.seed, messages))
-    question = question_of(messages)
+    subject = text.Subject(question_of(messages), luck)
     if kind == "loop":
-        tokens = text.loop(question, max_tokens + 1, luck)
+        tokens = text.loop(subject, max_tokens + 1)
     else:
-        tokens = _answer(settings.mean_tokens, question, luck, thinking=thinking)
+        tokens = _answer(settings.mean_tokens, subject, luck, thinking=thinking)
     finish = "stop" if len(tokens) <= max_tokens else "length"
     tokens = tokens[:max_tokens]
     if fault is None:
@@ -75,9 +75,11 @@ def _digest(seed: int, messages: list[dict[str, Any]]) -> bytes:
     return hashlib.sha256(b"%d %s" % (seed, codec.dumps(messages))).digest()
 
 
-def _answer(mean: float, question: str, luck: random.Random, *, thinking: bool) -> list[int]:
+def _answer(
+    mean: float, subject: text.Subject, luck: random.Random, *, thinking: bool
+) -> list[int]:
     length = luck.lognormvariate(math.log(mean) - _SPREAD**2 / 2, _SPREAD)
     thought = length * luck.uniform(0.5, 0.85)
-    reasoning = text.thoughts(question, thought, luck)
-    content = text.answer(question, length - thought, luck)
+    reasoning = text.thoughts(subject, thought)
+    content = text.answer(subject, length - thought)
     return [*reasoning, THINK_END, *content, IM_END] if thinking else [*content, IM_END]

@@ -8,9 +8,9 @@ import re
 from eagle3_core.simulator.tokens import encode
 
 _THOUGHT_OPENINGS = (
-    'The user asks about "{a}". Let me think about what they need.',
-    'So the question is about "{a}" and "{b}". Let me take it apart.',
-    'Let me read this again: it says "{a}", and then "{b}".',
+    'The user says "{quote}". Let me think about what they need.',
+    'So the question is "{quote}", more or less. Let me take it apart.',
+    'Let me read this again: "{quote}". It seems to be about {a} and {b}.',
 )
 _THOUGHTS = (
     " First I should be clear about what {a} means here.",
@@ -25,7 +25,7 @@ _THOUGHTS = (
     " Yes, it does, since {b} does not depend on it.",
     " I could say more about {b}, but the user did not ask for it.",
     " A short list will be easier to read than one long paragraph.",
-    "\n\nNow for the second part, {b}.",
+    "\n\nNow for the second part, which is {b}.",
     "\n\nActually, let me go back to {a} for a moment.",
 )
 _THOUGHT_ENDINGS = (
@@ -54,43 +54,56 @@ _ANSWER_ENDINGS = (
     "\n\nTell me if you want more detail about {b}.",
 )
 
-_LONG_WORD = re.compile(r"\w{5,24}")
 _WORD = re.compile(r"\w{1,24}")
+_QUOTED_WORDS = 5
 
 
-def thoughts(question: str, tokens: float, luck: random.Random) -> list[int]:
-    """Tokens of some reasoning about ``question``, about ``tokens`` of them."""
-    return _speech(question, tokens, luck, _THOUGHT_OPENINGS, _THOUGHTS, _THOUGHT_ENDINGS)
+class Subject:
+    """The words of a question, to be put into sentences.
+
+    Only whole words are quoted: a marker such as ``</think>`` in a question is never said back.
+    """
+
+    def __init__(self, question: str, luck: random.Random) -> None:
+        words = _WORD.findall(question[:4000]) or ["this"]
+        start = luck.randrange(max(1, len(words) - _QUOTED_WORDS + 1))
+        self._luck = luck
+        self._quote = " ".join(words[start : start + _QUOTED_WORDS])
+        telling = [word for word in dict.fromkeys(words) if len(word) > 4 and not word.istitle()]
+        self._words = telling if len(telling) > 1 else [*words, "the rest"]
+
+    def tokens(self, templates: tuple[str, ...]) -> list[int]:
+        """One of the sentences, about this subject."""
+        first, second = self._luck.sample(self._words, 2)
+        number = self._luck.randint(2, 99)
+        template = self._luck.choice(templates)
+        return encode(template.format(quote=self._quote, a=first, b=second, n=number))
 
 
-def answer(question: str, tokens: float, luck: random.Random) -> list[int]:
-    """Tokens of an answer to ``question``, about ``tokens`` of them, never less than a sentence."""
-    return _speech(question, tokens, luck, _ANSWER_OPENINGS, _ANSWERS, _ANSWER_ENDINGS)
+def thoughts(subject: Subject, tokens: float) -> list[int]:
+    """Some reasoning, about ``tokens`` tokens of it, never less than a sentence."""
+    return _speech(subject, tokens, _THOUGHT_OPENINGS, _THOUGHTS, _THOUGHT_ENDINGS)
 
 
-def loop(question: str, tokens: int, luck: random.Random) -> list[int]:
+def answer(subject: Subject, tokens: float) -> list[int]:
+    """An answer, about ``tokens`` tokens of it, never less than a sentence."""
+    return _speech(subject, tokens, _ANSWER_OPENINGS, _ANSWERS, _ANSWER_ENDINGS)
+
+
+def loop(subject: Subject, tokens: int) -> list[int]:
     """Exactly ``tokens`` tokens of one thought that comes again and again."""
-    opening = encode(_fill(luck.choice(_THOUGHT_OPENINGS), question, luck))
-    again = encode(_fill(luck.choice(_THOUGHTS), question, luck))
+    opening, again = subject.tokens(_THOUGHT_OPENINGS), subject.tokens(_THOUGHTS)
     return (opening + again * (tokens // len(again) + 1))[:tokens]
 
 
 def _speech(
-    question: str,
+    subject: Subject,
     tokens: float,
-    luck: random.Random,
     openings: tuple[str, ...],
     sentences: tuple[str, ...],
     endings: tuple[str, ...],
 ) -> list[int]:
-    said = encode(_fill(luck.choice(openings), question, luck))
-    ending = encode(_fill(luck.choice(endings), question, luck))
+    said, ending = subject.tokens(openings), subject.tokens(endings)
     while len(said) + len(ending) < tokens:
-        said += encode(_fill(luck.choice(sentences), question, luck))
+        said += subject.tokens(sentences)
     return said + ending if len(said) < tokens else said
-
-
-def _fill(template: str, question: str, luck: random.Random) -> str:
-    # Only whole words are quoted: a marker such as </think> in a question is never said back.
-    words = _LONG_WORD.findall(question[:4000]) or _WORD.findall(question[:4000]) or ["this"]
-    return template.format(a=luck.choice(words), b=luck.choice(words), n=luck.randint(2, 99))

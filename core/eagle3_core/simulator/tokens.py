@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
-from string import ascii_lowercase, ascii_uppercase, digits
+from string import ascii_lowercase, ascii_uppercase, digits, punctuation
 
 SPECIAL = {
     "[BOS]": 163584,
@@ -30,7 +30,8 @@ THINK = SPECIAL["<think>"]
 THINK_END = SPECIAL["</think>"]
 
 _PIECE = re.compile(
-    "|".join(map(re.escape, SPECIAL)) + r"| ?[A-Z][a-z]{0,2}| ?[a-z]{1,3}|[0-9]{1,3}|\n\n|(?s:.)"
+    "|".join(map(re.escape, SPECIAL))
+    + r"| ?[A-Z][a-z]{0,2}| ?[a-z]{1,3}|[0-9]{1,3}|\n\n| [!-/:-@\[-`{-~]|(?s:.)"
 )
 
 
@@ -44,6 +45,8 @@ def _words() -> Iterator[str]:
     for length in (1, 2, 3):
         for number in product(digits, repeat=length):
             yield "".join(number)
+    for mark in punctuation:
+        yield " " + mark
     yield "\n\n"
 
 

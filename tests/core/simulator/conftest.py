@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+
 from eagle3_core.simulator.faults import Fault
 from eagle3_core.simulator.server import Simulator
 from eagle3_core.simulator.settings import SimSettings

@@ -12,8 +12,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import eagle3_core
 import pytest
+
+import eagle3_core
 from eagle3_core.errors import UserError
 from eagle3_core.simulator.cli import add_arguments, run
 

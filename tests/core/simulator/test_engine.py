@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from eagle3_core.simulator.engine import Engine, Job, QueueFullError
 from eagle3_core.simulator.script import Script
 from eagle3_core.simulator.settings import SimSettings

@@ -104,12 +104,12 @@ async def test_an_abort_is_an_answer_with_that_finish_reason(start, talk):
 
 
 async def test_slow_first_token(start, talk):
-    server = await start(faults=["slow_first_token:1:0.3"])
+    server = await start(faults=["slow_first_token:1:0.6"])
     asked = time.perf_counter()
     async with talk.post(server, stream=True) as response:
-        assert time.perf_counter() - asked < 0.25
+        assert time.perf_counter() - asked < 0.5
         await response.content.readany()
-        assert time.perf_counter() - asked > 0.29
+        assert time.perf_counter() - asked > 0.59
         await response.read()
 
 
@@ -135,7 +135,7 @@ async def test_slow(start, talk):
     server = await start(faults=["slow:1:20"])
     asked = time.perf_counter()
     await talk.whole(server, max_tokens=8)
-    assert 0.3 < time.perf_counter() - asked < 1.5
+    assert time.perf_counter() - asked > 0.3
 
 
 async def test_a_loop_ends_at_max_tokens_without_an_answer(start, talk):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from statistics import mean, median
 
 import pytest
+
 from eagle3_core.simulator.faults import Fault, pick
 from eagle3_core.simulator.script import write
 from eagle3_core.simulator.settings import SimSettings
@@ -34,11 +36,12 @@ def test_the_same_question_gets_the_same_answer():
 
 
 def test_it_thinks_about_the_question_then_answers():
-    tokens = script("Where do lighthouses 灯塔灯塔灯塔 stand?").tokens
+    tokens = script("Where do lighthouses stand, and why 灯塔灯塔?").tokens
     assert tokens.count(THINK_END) == tokens.count(IM_END) == 1
     assert tokens[-1] == IM_END
     reasoning, content = decode(tokens[:-1]).split("</think>")
-    assert "lighthouses" in reasoning + content
+    assert re.search("Where do lighthouses stand and|(do )?lighthouses stand and why", reasoning)
+    assert "lighthouses" in content
     assert encode(reasoning) == tokens[: tokens.index(THINK_END)]
     assert encode(content) == tokens[tokens.index(THINK_END) + 1 : -1]
 
@@ -104,3 +107,10 @@ def test_faults_meet_their_share_of_requests_and_retries_have_their_own_luck():
     assert met == [pick(faults, 7, number) for number in range(5000)]
     assert met != [pick(faults, 8, number) for number in range(5000)]
     assert all(pick([Fault.parse("500:1")], 0, number) for number in range(200))
+
+
+def test_any_question_can_be_answered():
+    for question in ("", " ", "?!", "a", "Why", "长" * 9000, "</think>" * 50):
+        tokens = script(question).tokens
+        assert encode(decode(tokens)) == tokens
+        assert tokens.count(THINK_END) == 1

@@ -6,8 +6,12 @@ import asyncio
 import re
 import time
 
+import aiohttp
 import pytest
+
 from eagle3_core.errors import UserError
+from eagle3_core.simulator import reply
+from eagle3_core.simulator.engine import Job
 from eagle3_core.simulator.server import Simulator
 from eagle3_core.simulator.settings import SimSettings
 
@@ -155,7 +159,7 @@ async def test_tokenize_and_back(start, talk):
     status, body = await post("/tokenize", prompt="12 + 9<think>", return_token_strs=True)
     assert status == 200
     assert list(body) == ["count", "max_model_len", "tokens", "token_strs"]
-    assert body["count"] == len(body["tokens"]) == 6
+    assert body["count"] == len(body["tokens"]) == 5
     assert (body["tokens"][-1], "".join(body["token_strs"])) == (163606, "12 + 9<think>")
     assert await post("/detokenize", tokens=body["tokens"]) == (200, {"prompt": "12 + 9<think>"})
     answer = await talk.whole(server, return_token_ids=True)
@@ -227,12 +231,26 @@ async def test_a_taken_port_is_said_in_one_line(start):
             pytest.fail("it listens on a port that is taken")
 
 
-async def test_many_clients_that_go_away_at_once_are_no_error(start, talk, until, caplog):
-    server = await start(max_num_seqs=200, token_rate=200.0, batch_cost=0.0, mean_tokens=9000.0)
-    tasks = [asyncio.create_task(talk.events(server)) for _ in range(200)]
-    await until(lambda: server.engine.metrics.generation_tokens > 3000)
-    for task in tasks:
-        task.cancel()
+async def test_a_client_that_vanishes_before_a_write_is_no_error(
+    start, talk, until, caplog, monkeypatch
+):
+    server = await start(mean_tokens=5000.0)
+    opened, progressed = reply.open_stream, Job.progress
+    transports = []
+
+    async def open_and_remember(request):
+        transports.append(request.transport)
+        return await opened(request)
+
+    async def progress_and_lose(job, taken):
+        await progressed(job, taken)
+        if taken > 10:
+            transports[0].abort()
+
+    monkeypatch.setattr(reply, "open_stream", open_and_remember)
+    monkeypatch.setattr(Job, "progress", progress_and_lose)
+    with pytest.raises(aiohttp.ClientError):
+        await talk.events(server)
     await until(lambda: server.stats.in_flight == 0)
-    assert server.engine.metrics.running == 0
+    assert (server.engine.metrics.running, server.stats.disconnects) == (0, 1)
     assert [record.getMessage() for record in caplog.records] == []

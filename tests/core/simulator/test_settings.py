@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from eagle3_core.errors import UserError
 from eagle3_core.simulator.faults import Fault
 from eagle3_core.simulator.settings import SimSettings

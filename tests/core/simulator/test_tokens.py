@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from eagle3_core.simulator.parser import Reader
 from eagle3_core.simulator.template import prompt_tokens, question_of
 from eagle3_core.simulator.tokens import SPECIAL, decode, encode, token_bytes
-from hypothesis import given
-from hypothesis import strategies as st
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 MARKED = st.lists(st.one_of(TEXT, st.sampled_from(list(SPECIAL)))).map("".join)
