@@ -26,4 +26,4 @@ def _value(data: bytes) -> Any:
     except codec.JSONError:
         value = None
     floats = isinstance(value, dict) and any(isinstance(value.get(n), float) for n in ID_COLUMNS)
-    return codec.sanitise(json.loads(data)) if value is None or floats else value
+    return codec.sanitise(json.loads(data.decode())) if value is None or floats else value
