@@ -72,6 +72,7 @@ def _scan(view: mmap.mmap, size: int, index: Index) -> None:
         # does one with a hole of NULs that a power loss left in it.
         if (
             head
+            and end < size
             and view[end - 1] == 0x7D
             and view.find(_NESTED, start + 1, end) < 0
             and view.find(b"\0", start, end) < 0

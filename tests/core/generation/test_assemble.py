@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from eagle3_core.generation.assemble import (
     BATCH_BYTES,
     Assembler,
@@ -16,8 +20,6 @@ from eagle3_core.generation.assemble import (
 )
 from eagle3_core.generation.state import judge
 from eagle3_core.records import Answer, AnswerState
-from hypothesis import given
-from hypothesis import strategies as st
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
 DONE = b"data: [DONE]\n\n"
@@ -193,7 +195,7 @@ def test_broken_streams_keep_what_came(name: str, places: list[int]) -> None:
 
 def _cut(data: bytes, places: list[int]) -> list[bytes]:
     ends = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
-    return [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(ends)]
 
 
 def test_text_is_counted_at_once_and_then_in_batches() -> None:
@@ -261,8 +263,21 @@ def test_tool_calls_of_odd_shapes_are_refused() -> None:
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["choices", "delta", "message", "content", "reasoning", "usage", "error"]
-                    + ["token_ids", "tool_calls", "function", "index", "finish_reason", "code"]
+                    [
+                        "choices",
+                        "delta",
+                        "message",
+                        "content",
+                        "reasoning",
+                        "usage",
+                        "error",
+                        "token_ids",
+                        "tool_calls",
+                        "function",
+                        "index",
+                        "finish_reason",
+                        "code",
+                    ]
                 ),
                 inner,
                 max_size=4,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from eagle3_core.generation.split import Split, split, unopened_close
-from eagle3_core.records import AnswerState
 from hypothesis import given
 from hypothesis import strategies as st
+
+from eagle3_core.generation.split import Split, split, unopened_close
+from eagle3_core.records import AnswerState
 
 AMBIGUOUS, DOUBLE, MISMATCH = (
     AnswerState.AMBIGUOUS,

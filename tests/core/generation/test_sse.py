@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
-from eagle3_core.generation.sse import Decoder, Event
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from eagle3_core.generation.sse import Decoder, Event
 
 BOM = b"\xef\xbb\xbf"
 
@@ -20,7 +22,7 @@ def decode(*pieces: bytes) -> list[Event]:
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     ends = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
-    return [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(ends)]
 
 
 def by_the_standard(data: bytes) -> list[Event]:
@@ -86,8 +88,14 @@ def test_framings(name: str) -> None:
 
 
 _LINES = st.sampled_from(
-    [b"data: x", b"data:y", b"data:", b"data: ", b"data", b"data: caf\xc3\xa9", b"event: error"]
-    + [
+    [
+        b"data: x",
+        b"data:y",
+        b"data:",
+        b"data: ",
+        b"data",
+        b"data: caf\xc3\xa9",
+        b"event: error",
         b"event:",
         b": ping",
         b":",

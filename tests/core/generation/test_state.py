@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from eagle3_core.generation.assemble import whole
 from eagle3_core.generation.state import Judgement, judge
 from eagle3_core.records import Answer, AnswerState
-from hypothesis import given
-from hypothesis import strategies as st
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
 S = AnswerState
@@ -217,8 +218,22 @@ def test_real_answers(
 
 _TEXTS = st.none() | st.lists(
     st.sampled_from(
-        ["<think>", "</think>", "</THINK>", "<|im_end|>", "<|im", "im_end|>", "</thi", "think>"]
-        + ["word", " ", "\n", "\ufffd", "\x00", "[EOS]"]
+        [
+            "<think>",
+            "</think>",
+            "</THINK>",
+            "<|im_end|>",
+            "<|im",
+            "im_end|>",
+            "</thi",
+            "think>",
+            "word",
+            " ",
+            "\n",
+            "�",
+            "\x00",
+            "[EOS]",
+        ]
     )
 ).map("".join)
 _ANSWERS = st.builds(
