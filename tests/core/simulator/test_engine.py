@@ -70,14 +70,16 @@ def test_prompts_are_read_one_after_the_other():
 
 
 def test_a_full_kv_cache_puts_the_youngest_back_into_the_queue():
-    server = engine(kv_cache_tokens=300)
-    old, young = job(200, prompt=50), job(200, prompt=50)
+    server = engine(kv_cache_tokens=300, max_num_seqs=2)
+    old, young, third = (job(200, prompt=50) for _ in range(3))
     server.submit(old)
     server.submit(young)
+    server.submit(third)
     play(server, 1.2)
     assert server.metrics.preemptions == 1
     assert server.running == [old]
-    assert list(server.waiting) == [young]
+    assert list(server.waiting) == [young, third]
+    server.drop(third)
     kept = young.produced
     play(server, 3)
     assert (old.finish, young.finish) == ("stop", "stop")
