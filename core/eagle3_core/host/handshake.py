@@ -52,11 +52,9 @@ def shell_program(pythons: Sequence[str]) -> str:
     It holds no quote ``'``, no ``!``, no backslash and no newline, so that one pair of single
     quotes carries it through sh, bash, zsh, fish and csh alike. Raises ``UserError``.
     """
-    for python in pythons:
-        if not _SAFE.fullmatch(python):
-            raise UserError(f"python = {python!r} has odd characters", "use a plain path")
-    found = f'exec $p -I -c "{READ_PROGRAM}" eagle3-agent'
-    loop = f"for p in {' '.join(pythons)}; do if command -v $p >/dev/null 2>&1; then {found}; fi"
+    names = " ".join(_in_shell(python) for python in pythons)
+    found = f'exec "$p" -I -c "{READ_PROGRAM}" eagle3-agent'
+    loop = f'for p in {names}; do if command -v "$p" >/dev/null 2>&1; then {found}; fi'
     return f"{loop}; done; echo {NO_PYTHON.decode()}; exit 127"
 
 
@@ -64,6 +62,17 @@ def command_line(pythons: Sequence[str], prefix: Sequence[str] = ()) -> str:
     """What the login shell of a host is asked to run. Raises ``UserError``."""
     words = [_quoted(word) for word in prefix]
     return " ".join(["exec", *words, "/bin/sh", "-c", f"'{shell_program(pythons)}'"])
+
+
+def _in_shell(python: str) -> str:
+    """A path for ``sh`` within single quotes; a plain one bare, so that its ``~`` is expanded."""
+    if _SAFE.fullmatch(python):
+        return python
+    if any(character in python for character in "'\"\\!\n`$"):
+        raise UserError(
+            f"python = {python!r} has characters that a shell reads", "use a plain path"
+        )
+    return f'"{python}"'
 
 
 def _quoted(word: str) -> str:

@@ -40,6 +40,8 @@ class KnownHosts:
 
         self.files = list(files)
         self.database = asyncssh.SSHKnownHosts()
+        # asyncssh forgets what is revoked for [host]:port when only that is on file for it
+        self._revoked = asyncssh.SSHKnownHosts()
         self._lines: list[tuple[str, str]] = []
         for file in self.files:
             try:
@@ -51,6 +53,8 @@ class KnownHosts:
                     self.database.load(line)
                 except ValueError:
                     continue  # OpenSSH skips what it cannot read, too
+                if line.startswith("@revoked"):
+                    self._revoked.load(line.partition("@revoked")[2])
                 self._lines.append((f"{file}:{number}", line))
 
     def keys_of(self, host: str, address: str, port: int) -> list[asyncssh.SSHKey]:
@@ -63,9 +67,9 @@ class KnownHosts:
 
     def trust(self, host: str, address: str, port: int, key: asyncssh.SSHKey) -> Trust:
         """Judge a key. Another key on file, of any type, makes it changed, as OpenSSH has it."""
-        keys, _, revoked, *_ = self.database.match(host, address, _port(port))
-        if key in revoked:
+        if key in self._revoked.match(host, address, _port(port))[0]:
             return Trust.REVOKED
+        keys = self.keys_of(host, address, port)
         if key in keys:
             return Trust.KNOWN
         return Trust.CHANGED if keys else Trust.UNKNOWN

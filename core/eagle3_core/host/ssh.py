@@ -101,8 +101,18 @@ async def _open_hop(
         else:
             if tunnel is not None:
                 connection.set_tunnel(tunnel)  # the hop before ends with this one
+            _refuse_revoked(hop, known, connection)
             return connection
     raise ssh_trouble.unknown_key(hop, shown[-1][1])
+
+
+def _refuse_revoked(hop: Hop, known: KnownHosts, connection: asyncssh.SSHClientConnection) -> None:
+    """A key that is revoked for the port and known for the host passes asyncssh, but not us."""
+    key = connection.get_server_host_key()
+    address = connection.get_extra_info("peername", ("",))[0]
+    if key is not None and known.trust(hop.key_name, address, hop.port, key) is Trust.REVOKED:
+        connection.abort()
+        raise ssh_trouble.revoked_key(hop, key)
 
 
 async def _learn(
