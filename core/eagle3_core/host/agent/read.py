@@ -177,9 +177,7 @@ def sample(
 def _draw(
     fd: int, end: int, lines: int, chance: random.Random, deadline: float
 ) -> list[tuple[int, int]]:
-    probes = [line_at(fd, chance.randrange(end), end) for _ in range(100)]
-    lengths = [span[1] - span[0] for span in probes if span is not None]
-    shortest = min(lengths) if lengths else 1
+    shortest = _shortest(fd, end, chance)
     found: list[tuple[int, int]] = []
     total = 0
     while len(found) < lines and total < ANSWER_LIMIT and time.monotonic() < deadline:
@@ -194,3 +192,14 @@ def _draw(
             found.append(span)
             total += length
     return sorted(found)
+
+
+def _shortest(fd: int, end: int, chance: random.Random, probes: int = 100) -> int:
+    """Length of a short line: a random byte finds long ones, the line after it is any line."""
+    shortest = end
+    for _ in range(probes):
+        span = line_at(fd, chance.randrange(end), end)
+        after = line_at(fd, span[1], end) if span is not None and span[1] < end else None
+        for start, stop in (one for one in (span, after) if one is not None):
+            shortest = min(shortest, stop - start)
+    return shortest
