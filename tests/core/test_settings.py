@@ -64,7 +64,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("model", None, "not of the right kind"),
     ("extra_body", [1], "not of the right kind: give a table"),
     ("extra_body", {"x": float("nan")}, "cannot be sent as JSON"),
-    ("extra_body", {"x": object()}, "cannot be sent as JSON"),
+    ("extra_body", {"x": {1}}, "cannot be sent as JSON"),
 ]
 
 

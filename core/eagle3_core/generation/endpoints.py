@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from eagle3_core.generation.client import Client
+from eagle3_core.generation.failure import Cause
+from eagle3_core.records import AnswerState
 from eagle3_core.settings import RunSettings
 
 _FIRST_PROBE_S = 1.0
@@ -64,21 +66,23 @@ class Endpoints:
         endpoint.finished += 1
         endpoint.failures_in_row = 0
 
-    def failed(self, endpoint: Endpoint, message: str, *, reached: bool) -> None:
+    def failed(self, endpoint: Endpoint, cause: Cause) -> None:
         """Count a failure; rest the endpoint when it is out of reach or fails again and again.
 
-        One slow or failed answer alone never rests an endpoint.
+        One slow or failed answer alone never rests an endpoint, nor does a request that it
+        rejects: that is how a healthy one speaks.
         """
         endpoint.failed += 1
+        if cause.state is AnswerState.REJECTED:
+            return
         endpoint.failures_in_row += 1
         if endpoint.resting:
             return
-        if not reached:
-            self._rest(endpoint, message)
+        if not cause.reached:
+            self._rest(endpoint, cause.message)
         elif endpoint.failures_in_row >= self._stop_after:
-            self._rest(
-                endpoint, f"{endpoint.failures_in_row} failures in a row, the last: {message}"
-            )
+            count = endpoint.failures_in_row
+            self._rest(endpoint, f"{count} failures in a row, the last: {cause.message}")
 
     def _rest(self, endpoint: Endpoint, why: str) -> None:
         endpoint.resting = why

@@ -230,7 +230,7 @@ class Generator:
         loop = asyncio.get_running_loop()
         sample = attempt.sample
         delay = self._tries[sample.key].delay_after(cause)
-        self._endpoints.failed(attempt.endpoint, cause.message, reached=cause.reached)
+        self._endpoints.failed(attempt.endpoint, cause)
         self._progress.attempt_failed(
             cause.state, cause.clock, again=delay is not None, now=loop.time()
         )
@@ -261,7 +261,7 @@ class Generator:
         self._rejected_in_row = (
             self._rejected_in_row + 1 if cause.state is AnswerState.REJECTED else 0
         )
-        if self._rejected_in_row >= self._settings.stop_after:
+        if self._rejected_in_row >= self._settings.stop_after and not self.fatal:
             self.fatal = (
                 f"the server rejected {self._rejected_in_row} requests in a row: {cause.message}"
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,12 @@ from hypothesis import strategies as st
 from eagle3_core.generation.assemble import (
     BATCH_BYTES,
     Assembler,
-    MalformedAnswerError,
     ServerSaidError,
     whole,
 )
 from eagle3_core.generation.state import judge
 from eagle3_core.records import Answer, AnswerState
 
-CAPTURES = Path(__file__).parent / "data" / "captures"
 DONE = b"data: [DONE]\n\n"
 
 
@@ -217,85 +214,6 @@ def test_text_is_counted_at_once_and_then_in_batches() -> None:
     assert assembler.texts == 3 + BATCH_BYTES // len(piece), "a ping is no progress"
 
 
-MALFORMED: dict[str, Any] = {
-    "not JSON": b"<html>",
-    "a list": [],
-    "a text": "hello",
-    "choices no list": {"choices": {"a": 1}},
-    "a choice no object": {"choices": [7]},
-    "content a list": {"choices": [{"MESSAGE": {"content": [{"type": "text", "text": "x"}]}}]},
-    "reasoning an object": {"choices": [{"MESSAGE": {"reasoning": {"text": "x"}}}]},
-    "reasoning_content a number": {"choices": [{"MESSAGE": {"reasoning_content": 7}}]},
-    "finish_reason a list": {"choices": [{"MESSAGE": {}, "finish_reason": ["stop"]}]},
-    "usage a list": {"choices": [{"MESSAGE": {}}], "usage": [1]},
-    "token_ids a text": {"choices": [{"MESSAGE": {}, "token_ids": "1,2"}]},
-    "refusal a number": {"choices": [{"MESSAGE": {"refusal": 1}}]},
-}
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-@pytest.mark.parametrize("streamed", [True, False])
-def test_what_is_no_answer_is_refused(name: str, streamed: bool) -> None:
-    value = MALFORMED[name]
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    if streamed:
-        stream = chunk(content="so far") + b"data: " + data.replace(b"MESSAGE", b"delta") + b"\n\n"
-        assembler = Assembler()
-        assembler.feed(stream[:-1])
-        with pytest.raises(MalformedAnswerError):
-            assembler.feed(b"\n" + b":" * BATCH_BYTES)
-        assert assembler.answer().content == "so far"
-    else:
-        with pytest.raises(MalformedAnswerError):
-            whole(data.replace(b"MESSAGE", b"message"))
-
-
-def test_tool_calls_of_odd_shapes_are_refused() -> None:
-    for call in (7, {"index": "x"}, {"index": 0, "function": {"name": 7}}, {"function": 7}):
-        with pytest.raises(MalformedAnswerError):
-            read(chunk(tool_calls=[call]))
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "choices",
-                        "delta",
-                        "message",
-                        "content",
-                        "reasoning",
-                        "usage",
-                        "error",
-                        "token_ids",
-                        "tool_calls",
-                        "function",
-                        "index",
-                        "finish_reason",
-                        "code",
-                    ]
-                ),
-                inner,
-                max_size=4,
-            )
-        ),
-        max_leaves=12,
-    )
-)
-def test_any_json_is_an_answer_or_refused_by_name(value: Any) -> None:
-    data = json.dumps(value).encode()
-    for take in (lambda: whole(data), lambda: read(b"data: " + data + b"\n\n")):
-        try:
-            answer = take()
-        except (MalformedAnswerError, ServerSaidError):
-            continue
-        judge(answer, thinking=True, max_tokens=8)
-
-
 @pytest.mark.parametrize(
     ("data", "message", "code"),
     [
@@ -323,57 +241,6 @@ def test_an_error_in_a_body_with_status_200(data: bytes, message: str, code: int
 def test_lone_surrogates_of_a_whole_answer(text: bytes, expected: str, sanitised: bool) -> None:
     answer = whole(body({"content": "TEXT"}).replace(b"TEXT", text))
     assert (answer.content, answer.sanitised) == (expected, sanitised)
-
-
-def _bare(answer: Answer) -> dict[str, Any]:
-    """What a stream and a whole answer must agree on; an empty text is as good as none."""
-    return {
-        "reasoning": answer.reasoning or None,
-        "reasoning_content": answer.reasoning_content or None,
-        "content": answer.content or None,
-        "finish_reason": answer.finish_reason,
-        "ids": (answer.prompt_token_ids, answer.token_ids),
-    }
-
-
-PAIRS = [
-    ("vllm-tiny-kimi_k2", "chat_stream_usage_ids.sse", "chat_ids.json"),
-    ("vllm-tiny-no-parser", "chat_stream_usage.sse", "chat.json"),
-    ("vllm-tiny-qwen3", "chat_stream_usage.sse", "chat.json"),
-    ("vllm-random-kimi_k2", "chat_stream_usage.sse", "chat.json"),
-    ("vllm-random-kimi_k2", "chat_stream_cut_in_reasoning.sse", "chat_cut_in_reasoning.json"),
-    ("llamacpp-tiny", "chat_stream_usage.sse", "chat.json"),
-    ("vllm-tiny-kimi_k2", "chat_stream_cut_in_reasoning.sse", "chat_cut_in_reasoning.json"),
-    ("vllm-tiny-no-parser", "chat_stream_cut_in_reasoning.sse", "chat_cut_in_reasoning.json"),
-    ("vllm-tiny-qwen3", "chat_stream_cut_in_reasoning.sse", "chat_cut_in_reasoning.json"),
-    ("llamacpp-tiny", "chat_stream_cut_in_reasoning.sse", "chat_cut_in_reasoning.json"),
-]
-
-
-@pytest.mark.parametrize(("server", "stream", "plain"), PAIRS)
-@pytest.mark.parametrize("size", [1 << 20, 1000, 7])
-def test_real_streams_give_the_real_whole_answers(
-    server: str, stream: str, plain: str, size: int
-) -> None:
-    data = (CAPTURES / server / stream).read_bytes()
-    answer = read(*(data[at : at + size] for at in range(0, len(data), size)))
-    other = whole((CAPTURES / server / plain).read_bytes())
-    assert _bare(answer) == _bare(other)
-    assert answer.finish_reason in ("stop", "length")
-    assert other.usage
-    if b'"usage":{' in data:  # two were asked without it
-        assert answer.usage
-        for name in ("prompt_tokens", "completion_tokens"):
-            assert answer.usage[name] == other.usage[name]
-    else:
-        assert answer.usage is None
-
-
-def test_a_stream_without_usage_says_nothing_of_it() -> None:
-    directory = CAPTURES / "vllm-tiny-kimi_k2"
-    answer = read((directory / "chat_stream.sse").read_bytes())
-    assert answer.usage is None
-    assert answer.reasoning == whole((directory / "chat.json").read_bytes()).reasoning
 
 
 def test_a_server_that_is_told_to_stop_aborts_its_answers() -> None:

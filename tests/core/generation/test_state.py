@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eagle3_core.generation.assemble import whole
 from eagle3_core.generation.state import Judgement, judge
 from eagle3_core.records import Answer, AnswerState
 
-CAPTURES = Path(__file__).parent / "data" / "captures"
 S = AnswerState
 
 
@@ -168,52 +165,6 @@ ELSEWHERE = {S.TIMEOUT, S.STALLED, S.RATE_LIMITED, S.CONNECTION, S.REJECTED}
 
 def test_the_table_has_every_state_that_is_judged() -> None:
     assert {row[3] for row in TABLE} == set(AnswerState) - ELSEWHERE
-
-
-TOM = (
-    "Tom starts with 12.\n12 + 9: 2 + 9 = 11, write 1 carry 1; 1 + 0 + 1 = 2, write 2. "
-    "So 12 + 9 = 21."
-)
-CUT_TOM = "Tom starts with 12.\n12"
-REAL = [
-    ("vllm-tiny-kimi_k2/chat.json", True, S.OK, TOM, "The answer is 21."),
-    ("vllm-tiny-kimi_k2/chat_cut_in_reasoning.json", True, S.TRUNCATED, CUT_TOM, None),
-    ("vllm-tiny-kimi_k2/chat_thinking_false.json", False, S.OK_NON_THINKING, None,
-     "The answer is 10."),
-    ("vllm-tiny-kimi_k2/chat_thinking_false.json", True, S.NO_REASONING, None,
-     "The answer is 10."),
-    # A stop string met in the thought: finish_reason is stop, and there is no answer.
-    ("vllm-tiny-kimi_k2/chat_stop.json", True, S.ANSWER_IN_REASONING,
-     "Tom starts with 12.\n12 + 9: 2 + 9 = 11, write 1", None),
-    # enable_thinking switches off Kimi's parser alone: the thought comes as content, and is cut.
-    ("vllm-tiny-kimi_k2/chat_enable_thinking_false.json", True, S.TRUNCATED,
-     "Tom starts with 12.\n12 + 9: 2 + 9 = 11, write 1 carry 1; 1 + 0 + 1 =", None),
-    ("vllm-tiny-kimi_k2/chat_enable_thinking_false.json", False, S.TRUNCATED, None,
-     "Tom starts with 12.\n12 + 9: 2 + 9 = 11, write 1 carry 1; 1 + 0 + 1 ="),
-    ("vllm-tiny-qwen3/chat.json", True, S.OK, TOM, "The answer is 21."),
-    ("vllm-tiny-qwen3/chat_cut_in_reasoning.json", True, S.TRUNCATED, CUT_TOM, None),
-    # Qwen's parser waits for a closing tag that never comes when the prompt has it.
-    ("vllm-tiny-qwen3/chat_thinking_false.json", False, S.ANSWER_IN_REASONING,
-     "The answer is 12.", None),
-    ("vllm-tiny-qwen3/chat_enable_thinking_false.json", True, S.OK, TOM, "The answer is 21."),
-    ("vllm-tiny-no-parser/chat.json", True, S.OK, TOM, "The answer is 21."),
-    ("vllm-tiny-no-parser/chat_cut_in_reasoning.json", True, S.TRUNCATED, CUT_TOM, None),
-    ("vllm-tiny-no-parser/chat_thinking_false.json", False, S.OK_NON_THINKING, None,
-     "The answer is 12."),
-    ("llamacpp-tiny/chat.json", True, S.OK, TOM, "The answer is 21."),
-    ("llamacpp-tiny/chat_cut_in_reasoning.json", True, S.TRUNCATED, CUT_TOM, None),
-    ("vllm-random-kimi_k2/chat_cut_in_reasoning.json", True, S.TRUNCATED, None, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "thinking", "state", "reasoning", "content"), REAL)
-def test_real_answers(
-    name: str, thinking: bool, state: S, reasoning: str | None, content: str | None
-) -> None:
-    found = judge(whole((CAPTURES / name).read_bytes()), thinking=thinking, max_tokens=400)
-    assert (found.state, found.reasoning, found.content) == (state, reasoning, content)
-    if state is S.TRUNCATED:
-        assert found.flags["cut_in"] == ("content" if content else "reasoning")
 
 
 _TEXTS = st.none() | st.lists(
