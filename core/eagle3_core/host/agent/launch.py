@@ -62,8 +62,8 @@ def launch(
         environ = environment(zip_path, env or {})
         if argv is None:
             python = os.path.expanduser(python or sys.executable)
-            check_python(python, environ, run_dir)
             path = settings_file(run_dir, settings)
+            check_python(python, environ, run_dir)
             argv = [python, "-m", "eagle3_core", "generate", "--settings", path]
         order: dict[str, Any] = {
             "argv": argv,

@@ -19,17 +19,15 @@ def send(member: Member, number: int) -> bool:
     """Signal a process that is still the same one; false when it is gone or not ours to signal.
 
     The start time is compared while a pidfd holds the process, so the pid cannot change hands
-    in between; without pidfds (Python 3.8, macOS) that gap is microseconds.
+    in between; without pidfds (Python 3.8, macOS, old kernels) that gap is microseconds.
     """
-    handle = -1
+    handle = _hold(member.pid)
     try:
-        if hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal"):
-            handle = os.pidfd_open(member.pid)
         stat = proc.stat_of(member.pid)
         if stat is None or stat.start != member.start or stat.dead:
             return False
         if handle >= 0:
-            signal.pidfd_send_signal(handle, number)
+            signal.pidfd_send_signal(handle, number)  # novermin: with a handle it is there
         else:
             os.kill(member.pid, number)
         return True
@@ -38,6 +36,16 @@ def send(member: Member, number: int) -> bool:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _hold(pid: int) -> int:
+    """A pidfd, or -1 where there is none: old Python, old kernel, or a container that forbids it."""
+    if not hasattr(os, "pidfd_open"):
+        return -1
+    try:
+        return os.pidfd_open(pid)  # novermin: just asked for
+    except OSError:
+        return -1
 
 
 def stop(run_dir: str, how: str, grace: float = 10.0) -> dict[str, Any]:
