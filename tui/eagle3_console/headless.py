@@ -19,8 +19,8 @@ from eagle3_core.errors import UserError
 from eagle3_core.host import run as host_run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import AgentError, Link, LinkLost, closing
+from eagle3_core.metrics import NAMES, add, parse
 from eagle3_core.monitor.events import Outcome
-from eagle3_core.monitor.metrics import NAMES, add, parse
 from eagle3_core.monitor.records import parse_lines
 from eagle3_core.monitor.snapshot import Link as LinkPicture
 from eagle3_core.monitor.snapshot import LinkState, Snapshot

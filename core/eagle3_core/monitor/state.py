@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from eagle3_core.host.run import RunState
+from eagle3_core.metrics import ServerNumbers
 from eagle3_core.monitor.findings import find
-from eagle3_core.monitor.metrics import ServerNumbers
 from eagle3_core.monitor.rates import Meter
 from eagle3_core.monitor.snapshot import (
     Link,

@@ -17,9 +17,9 @@ from eagle3_core.host.link import AgentError, Link, LinkLost
 from eagle3_core.host.prompts import Prompts
 from eagle3_core.host.ssh_trouble import UNREACHABLE
 from eagle3_core.host.target import HostTarget
+from eagle3_core.metrics import NAMES, add, parse
 from eagle3_core.monitor import snapshot as shown
 from eagle3_core.monitor.events import LogLines, NewRecords, Outcome, Picture, WatchEvent
-from eagle3_core.monitor.metrics import NAMES, add, parse
 from eagle3_core.monitor.records import parse_lines
 from eagle3_core.monitor.state import RunView
 from eagle3_core.monitor.tail import Tail
