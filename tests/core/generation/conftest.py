@@ -79,6 +79,7 @@ class Scripted:
         self.replies = replies
         self.arrivals: list[tuple[float, dict[str, Any]]] = []
         self.healthy = True
+        self.probes = 0
         self.url = ""
 
     async def start(self) -> web.AppRunner:
@@ -97,6 +98,7 @@ class Scripted:
         return await self.replies[min(len(self.arrivals), len(self.replies)) - 1](request)
 
     async def _health(self, request: web.Request) -> web.Response:
+        self.probes += 1
         return web.Response(status=200 if self.healthy else 503)
 
 

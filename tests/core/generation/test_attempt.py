@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from eagle3_core.simulator.server import Simulator
+
 Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -96,6 +98,19 @@ async def test_each_clock_says_its_name(bench: Any, samples: Any, scripted: Any,
         assert (failure["reasoning"] or failure["content"]) == "Su"
         assert failure["tokens"] == 1
     assert [(row["state"], row["attempt"]) for row in b.records] == [("ok", 2)]
+
+
+async def test_a_request_that_is_given_up_frees_its_slot(
+    bench: Any, samples: Any, simulate: Any, until: Any
+) -> None:
+    server: Simulator = await simulate(faults=["hang:1:3"], max_num_seqs=1)
+    with bench(samples(1), server.url, idle_timeout=0.2, attempts=9) as b:
+        running = asyncio.create_task(b.generator.run())
+        await until(lambda: server.stats.disconnects == 2)
+        assert [row["state"] for row in b.failures][:1] == ["stalled"]
+        b.generator.stop()
+        await running
+        await b.endpoints.close()
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,9 @@ async def test_failures_in_a_row_pause_the_run_until_the_server_is_well(
         await until(lambda: b.generator.pause)
         assert "4 failures in a row, the last: HTTP 500: sick" in b.generator.pause
         asked = len(server.arrivals)
-        await until(lambda: not b.progress.in_flight)
+        await until(lambda: server.probes >= 3)
         b.check_sum()
+        assert b.generator.pause, "a sick server that answers is still sick"
         assert not running.done(), "it pauses, it does not end"
         server.healthy = True
         await asyncio.wait_for(running, 10)

@@ -31,6 +31,7 @@ TABLE = {
     "whole, then NULs": (A + B[:-1] + bytes(9), "torn", B[:-1] + bytes(9)),
     "a number is no record": (A + B + b"7", "torn", b"7"),
     "a line longer than a look": (A + B + b'{"k":"' + b"x" * 200_000, "torn", b'{"k":"' + b"x" * 200_000),
+    "a file longer than a look": (A * 9_000 + b'{"key":', "torn", b'{"key":'),
     "a whole line longer than a look": (
         A + b'{"k":"' + b"x" * 200_000 + b'"}', "newline_missing", b"",
     ),
