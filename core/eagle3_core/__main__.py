@@ -11,7 +11,9 @@ from eagle3_core import __version__
 from eagle3_core.errors import UserError
 
 COMMANDS = {
+    "audit": ("eagle3_core.journal.audit_cli", "say what a journal holds and what can be kept"),
     "generate": ("eagle3_core.generation.cli", "ask a live server every question of a prompt set"),
+    "repair": ("eagle3_core.journal.repair_cli", "move what is bad out of a journal, atomically"),
     "samples": ("eagle3_core.samples.cli", "show what a prompt set holds and what is skipped"),
     "simulate": ("eagle3_core.simulator.cli", "an OpenAI-compatible server that behaves like vLLM"),
 }

@@ -9,7 +9,8 @@ from eagle3_core.records import AnswerState
 
 OPEN = "<think>"
 CLOSE = "</think>"
-_TAG = re.compile(r"</?think>", re.IGNORECASE)
+TAG = re.compile(r"</?think>", re.IGNORECASE)
+"""A think tag in any case; only lower case is a real one."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def split(text: str, *, prompt_opened: bool | None = None) -> Split:
         prompt_opened: whether the prompt ended with an open tag, as Kimi-K2.5's does; ``None``
             when that is not known, in which case a closing tag that comes first speaks for it.
     """
-    tags = [(match.group(), match.start(), match.end()) for match in _TAG.finditer(text)]
+    tags = [(match.group(), match.start(), match.end()) for match in TAG.finditer(text)]
     if not tags:
         if prompt_opened:
             return Split(text, None, closed=False)
@@ -75,7 +76,7 @@ def split(text: str, *, prompt_opened: bool | None = None) -> Split:
 def unopened_close(text: str) -> bool:
     """Whether a closing tag in ``text`` has no opening one: the mark of a split in the wrong place."""
     depth = 0
-    for match in _TAG.finditer(text):
+    for match in TAG.finditer(text):
         depth += 1 if match.group().lower() == OPEN else -1
         if depth < 0:
             return True

@@ -11,8 +11,10 @@ from eagle3_core.generation.split import Split, split, unopened_close
 from eagle3_core.records import Answer, AnswerState
 
 _STOPPED = frozenset({"stop", "eos_token", "stop_sequence", "end_turn"})
-_SPECIAL = re.compile(r"<\|[A-Za-z0-9_]{2,40}\|>|<｜[^｜<>]{2,40}｜>|\[(?:BOS|EOS)\]")
-_STUMP = re.compile(r"(?:<\|[a-z_]{0,40}|</?th(?:i(?:nk?)?)?)\Z|\A\s*(?:/?think>|[a-z_]{0,40}\|>)")
+SPECIAL = re.compile(r"<\|[A-Za-z0-9_]{2,40}\|>|<｜[^｜<>]{2,40}｜>|\[(?:BOS|EOS)\]")
+"""A control token spelled out in text."""
+STUMP = re.compile(r"(?:<\|[a-z_]{0,40}|</?th(?:i(?:nk?)?)?)\Z|\A\s*(?:/?think>|[a-z_]{0,40}\|>)")
+"""Half a marker at the end or the beginning of a text."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,9 @@ def judge(
         return Judgement(AnswerState.TOOL_CALL, reasoning, content, flags)
 
     special = {
-        name: sorted(set(_SPECIAL.findall(text)))
+        name: sorted(set(SPECIAL.findall(text)))
         for name, text in (("reasoning", reasoning), ("content", content))
-        if text and _SPECIAL.search(text)
+        if text and SPECIAL.search(text)
     }
     if special:
         flags["special_text"] = special
@@ -96,7 +98,7 @@ def judge(
         fault = AnswerState.AMBIGUOUS
     if fault is not None:
         return Judgement(fault, reasoning, content, flags)
-    if any(text and _STUMP.search(text) for text in (reasoning, content)):
+    if any(text and STUMP.search(text) for text in (reasoning, content)):
         return Judgement(AnswerState.DAMAGED, reasoning, content, flags)
     return Judgement(_whole(reasoning, content, thinking, flags), reasoning, content, flags)
 

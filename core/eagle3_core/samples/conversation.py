@@ -46,6 +46,12 @@ def question(row: Any, turns: str = "first") -> Messages | Skipped:
     return _problem(found_turns[:end], roles) or _messages(found_turns[:end], roles)
 
 
+def last_answer(turns: Any) -> dict[str, Any] | None:
+    """The last turn of a conversation where the assistant has it; ``None`` otherwise."""
+    turn = turns[-1] if isinstance(turns, list) and turns else None
+    return turn if isinstance(turn, dict) and _role(turn) == "assistant" else None
+
+
 def _role(turn: Any) -> str | None:
     name = _either(turn, "role", "from")
     return _ROLE_OF.get(name.strip().lower()) if isinstance(name, str) else None
