@@ -29,6 +29,9 @@ from eagle3_console.screens.help import HelpScreen
 BACKLOG = 50
 """Records read from the journal's end when the console comes to a run."""
 
+END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+"""Left to themselves they would leave the terminal in the alternate screen."""
+
 
 class ConsoleApp(App[None]):
     """Shows a run and takes commands for it; the run never depends on it.
@@ -81,7 +84,7 @@ class ConsoleApp(App[None]):
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in END_SIGNALS:
             loop.add_signal_handler(number, self._leave_by_signal, number)
         self._load_themes()
 
@@ -89,6 +92,9 @@ class ConsoleApp(App[None]):
         self.run_worker(self._bridge.run(), group="watch", exit_on_error=False)
 
     async def on_unmount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in END_SIGNALS:
+            loop.remove_signal_handler(number)
         await self._source.close()
 
     def _leave_by_signal(self, number: int) -> None:

@@ -92,6 +92,7 @@ class Dashboard(DashboardKeys, Screen[None]):
         self._bad_lines += message.bad_lines
         self.store.add(message.records)
         self._advance()
+        self.query_one(SamplePanel).show(self.store)
         self.tick()
 
     def older_records(self, records: list[Record]) -> None:

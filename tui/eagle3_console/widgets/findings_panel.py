@@ -22,7 +22,7 @@ class FindingsPanel(Panel):
     NAME = "Findings"
 
     def __init__(self, widget_id: str) -> None:
-        super().__init__(id=widget_id)
+        super().__init__(widget_id)
         self._findings: list[Finding] = []
         self._tally: list[str] = []
         self._drawn: tuple[object, ...] | None = None

@@ -38,7 +38,9 @@ class LogPanel(Panel):
         self._find.display = False
         self._age = ""
         self._missing = ""
-        super().__init__(id=widget_id)
+        self._partial = ""
+        self._placeholder = ""
+        super().__init__(widget_id)
 
     def compose(self) -> ComposeResult:
         yield self.tail
@@ -52,15 +54,18 @@ class LogPanel(Panel):
         for entry in message.entries:
             if entry.is_note and entry.text.startswith("missing"):
                 self._missing = entry.text
+                self._show_placeholder()
                 if not self.tail.rows.pieces:
                     continue
             rows.append(note(entry.text) if entry.is_note else fold(entry.text))
-        self.tail.write(rows, fold(message.partial) if message.partial else None)
+        if rows or message.partial != self._partial:
+            self._partial = message.partial
+            self.tail.write(rows, fold(message.partial) if message.partial else None)
 
     def show_state(self, placeholder: str, age: str) -> None:
         """Words for an empty log, and the age of its data when the link is not live."""
-        missing = f"No log yet, {self._missing}\n" if self._missing else ""
-        self.tail.set_placeholder(printable(missing + placeholder))
+        self._placeholder = placeholder
+        self._show_placeholder()
         if age != self._age:
             self._age = age
             self._retitle()
@@ -89,6 +94,10 @@ class LogPanel(Panel):
 
     def on_tail_log_changed(self) -> None:
         self._retitle()
+
+    def _show_placeholder(self) -> None:
+        missing = f"No log yet, {self._missing}\n" if self._missing else ""
+        self.tail.set_placeholder(printable(missing + self._placeholder))
 
     def _retitle(self) -> None:
         tail = self.tail

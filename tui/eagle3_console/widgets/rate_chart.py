@@ -51,7 +51,7 @@ class RateChart(Panel):
     }
 
     def __init__(self, widget_id: str) -> None:
-        super().__init__(id=widget_id)
+        super().__init__(widget_id)
         self._points: tuple[Point, ...] = ()
         self._placeholder = ""
         self._lines: list[list[tuple[str, str]]] | None = None
@@ -111,7 +111,7 @@ class RateChart(Panel):
         top = block_chart.ceiling(means)
         rows = max(1, height - 2)
         head = f"{'':{block_chart.AXIS_CELLS}}{series.unit}"
-        now = f"  now {fmt.rate(values[-1])}"
+        now = f" now {fmt.rate(values[-1])}"
         room = width - len(head)
         variants = (f"{now} · max {fmt.rate(max(values))}", now, "")
         peaks = next(text for text in variants if len(text) <= room or not text)

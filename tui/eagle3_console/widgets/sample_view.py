@@ -95,7 +95,7 @@ class SamplePanel(Panel):
     NAME = "Sample"
 
     def __init__(self, widget_id: str) -> None:
-        super().__init__(id=widget_id)
+        super().__init__(widget_id)
         self._record: Record | None = None
         self._state = ("", "", 0)
 

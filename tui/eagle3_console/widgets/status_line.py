@@ -142,7 +142,7 @@ def server_words(server: Server) -> list[str]:
     kv = "" if server.kv_cache is None else f" · KV cache {fmt.share(server.kv_cache)}"
     long = f"server {running:,} running · {waiting:,} waiting{kv}"
     kv = kv.replace(" cache", "")
-    middle = f"server {running:,} + {waiting:,} waiting"
+    middle = f"server {running:,} run · {waiting:,} wait"
     return [long, long.replace("KV cache", "KV"), middle + kv, middle]
 
 
