@@ -297,6 +297,7 @@ async def test_orphans_of_a_leader_that_was_shot_are_shown_and_killed(
     assert stopped.left == ()
     assert not any(alive(pid) for pid in family)
     assert (await process_of(here, run_dir)).state is ProcessState.KILLED
+    assert json.loads((run_dir / "run.json").read_text())["all_ended"] is True
 
 
 async def test_a_reused_pid_is_never_signalled(here: Link, run_dir: Path, alive: Alive) -> None:

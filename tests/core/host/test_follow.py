@@ -316,3 +316,27 @@ def test_sent_and_skipped_add_up(
     assert new == whole.count(b"\n")
     if cap == 1000:
         assert text == whole
+
+
+def test_a_line_written_just_before_the_rotation_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes between our last look at the old file and our look at the name."""
+    log = tmp_path / "log"
+    log.write_text("one\n")
+    reader = Reader(log)
+    reader.turn()
+    real = os.stat
+
+    def rotate_first(path: str) -> os.stat_result:
+        monkeypatch.setattr(os, "stat", real)
+        with log.open("a") as file:
+            file.write("late\n")
+        log.rename(tmp_path / "log.1")
+        log.write_text("new\n")
+        return real(path)
+
+    monkeypatch.setattr(os, "stat", rotate_first)
+    reader.turn()
+    assert reader.text() == b"one\nlate\nnew\n"
+    reader.close()

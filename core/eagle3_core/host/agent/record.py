@@ -9,7 +9,7 @@ from typing import Any, Dict
 
 Record = Dict[str, Any]
 """Keys: run_id, pid, pgid, start (ticks), boot, argv, log, cwd, started_at (epoch seconds); from a
-shim also shim, shim_start; at the end exit (negative: the signal), ended_at; error when the
+shim also shim, shim_start; at the end exit (negative: the signal), ended_at, all_ended; error when the
 process could not be started."""
 
 

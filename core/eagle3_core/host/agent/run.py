@@ -35,7 +35,7 @@ def living(entry: record.Record, leader: str, trusted: tuple[Member, ...] = ()) 
 
 def leftovers(entry: record.Record, leader: str) -> list[int]:
     """Pids of the run that outlived their leader."""
-    if leader == "running" or not entry.get("pid"):
+    if leader == "running" or not entry.get("pid") or entry.get("all_ended"):
         return []
     return [member.pid for member in living(entry, leader)]
 

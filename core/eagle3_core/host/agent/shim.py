@@ -21,9 +21,11 @@ from eagle3_core.host.agent import proc, record
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def adopt_orphans() -> None:
+def adopt_orphans() -> bool:
+    """Become the parent of every orphan of the run; false where the system cannot do that."""
     with contextlib.suppress(OSError, AttributeError):  # not Linux: run ids alone must do
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    return False
 
 
 def exit_code(status: int) -> int:
@@ -67,27 +69,49 @@ def start(order: dict[str, Any]) -> record.Record:
     return entry
 
 
-def watch(run_dir: str, entry: record.Record) -> None:
-    """Wait for the process and for every orphan; write down how the process ended."""
+def watch(run_dir: str, entry: record.Record, adopts: bool) -> None:
+    """Wait for the process and for every orphan; write down how the process ended.
+
+    ``all_ended`` is noted when nothing of the run is left, which only a parent of all can know; it
+    saves every later look at the run a search through the processes of the machine.
+    """
     while True:
         try:
             pid, status = os.wait()
         except ChildProcessError:
-            return
-        if pid != entry["pid"]:
-            continue
-        entry.update(exit=exit_code(status), ended_at=time.time())
-        now = record.load(run_dir)
-        if now is None or now.get("run_id") == entry["run_id"]:
-            record.save_json(record.path_of(run_dir), entry)
+            break
+        if pid == entry["pid"]:
+            entry.update(exit=exit_code(status), ended_at=time.time())
+            if _has_children():
+                _save_own(run_dir, entry)
+    if adopts and "exit" in entry:
+        entry["all_ended"] = True
+    _save_own(run_dir, entry)
+
+
+def _has_children() -> bool:
+    if not hasattr(os, "waitid"):  # macOS
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _save_own(run_dir: str, entry: record.Record) -> None:
+    """The directory may belong to a later run by now."""
+    now = record.load(run_dir)
+    if now is None or now.get("run_id") == entry["run_id"]:
+        record.save_json(record.path_of(run_dir), entry)
 
 
 def main() -> None:
     order = json.load(sys.stdin)
-    adopt_orphans()
+    adopts = adopt_orphans()
     entry = start(order)
     print(json.dumps(entry), flush=True)  # noqa: T201 - the answer to the agent
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    watch(order["run_dir"], entry)
+    watch(order["run_dir"], entry, adopts)

@@ -79,8 +79,8 @@ def stop(run_dir: str, how: str, grace: float = 10.0) -> dict[str, Any]:
     else:
         first = signal.SIGTERM if how == "kill" else signal.SIGKILL
         signalled, left = _end(entry, leader, first, grace if how == "kill" else 0.0)
-        if leader == "running":
-            _await_exit(run_dir, entry)
+        if not left:
+            _await_shim(entry)
     now = record.load(run_dir) or entry
     return {
         "was": leader,
@@ -116,12 +116,11 @@ def _end(
         time.sleep(PAUSE)
 
 
-def _await_exit(run_dir: str, entry: record.Record) -> None:
-    """The shim notes the exit code a moment after the end; a restart must not race with that."""
-    shim = entry.get("shim")
+def _await_shim(entry: record.Record) -> None:
+    """The shim notes the exit code and ends a moment later; a restart must not race with that."""
     deadline = time.monotonic() + 1.0
-    while shim and time.monotonic() < deadline:
-        now = record.load(run_dir)
-        if now is None or "exit" in now or proc.stat_of(shim) is None:
+    while time.monotonic() < deadline:
+        shim = proc.stat_of(entry.get("shim", -1))
+        if shim is None or shim.dead or shim.start != entry.get("shim_start"):
             return
         time.sleep(PAUSE)
