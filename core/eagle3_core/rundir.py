@@ -44,5 +44,10 @@ class RunDir:
         return self.root / "inference.log"
 
     @property
+    def control(self) -> PurePosixPath:
+        """What may be turned while the run goes."""
+        return self.root / "control.json"
+
+    @property
     def status(self) -> PurePosixPath:
         return self.root / "status.json"

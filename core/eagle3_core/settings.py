@@ -39,7 +39,7 @@ class RunSettings:
     turns: str = _knob(
         "the question: first user turns, or all-user", "first", choices=("first", "all-user")
     )
-    concurrency: int = _knob("requests in flight", 128)
+    concurrency: int | str = _knob("requests in flight, or auto", 128)
     max_tokens: int = _knob("longest answer, in tokens, reasoning included", 8000)
     thinking: bool = _knob("ask the model to think", True)
     temperature: float | None = _knob("sampling temperature (default: the server's)", None)
@@ -97,8 +97,12 @@ def check(settings: RunSettings) -> None:
             raise UserError(f"{knob.name} = {value!r} is unknown", "use " + " or ".join(choices))
     for name in ("concurrency", "max_tokens", "attempts", "stop_after", "samples"):
         value = getattr(settings, name)
-        if value is not None and value < 1:
+        if isinstance(value, int) and value < 1:
             raise UserError(f"{name} = {value} is too small", "give a whole number from 1 on")
+    if isinstance(settings.concurrency, str) and settings.concurrency != "auto":
+        raise UserError(
+            f"concurrency = {settings.concurrency!r} is unknown", "give a whole number, or auto"
+        )
     for name in ("prompts", "output", "model"):
         if not getattr(settings, name).strip():
             raise UserError(f"{name} is empty", f"give {_HELP[name]}")

@@ -18,7 +18,7 @@ END_GRACE_S = 1.0
 _WORDS = {
     "connect": "Request timed out: no connection",
     "first_token": "Request timed out: no first token",
-    "idle": "Request timed out: the stream fell silent",
+    "idle": "Request timed out: no more tokens came",
     "total": "Request timed out",
 }
 
@@ -78,8 +78,15 @@ class Attempt:
         self._assembler.end()
         return self._assembler.answer()
 
-    def look(self, now: float, settings: RunSettings) -> None:
-        """Check the clocks; the one that has run out ends the attempt."""
+    def look(self, now: float, settings: RunSettings, server_grew_at: float | None) -> None:
+        """Check the clocks; the one that has run out ends the attempt.
+
+        Args:
+            now: the loop's time.
+            settings: the clocks.
+            server_grew_at: when the server's own count of tokens last moved: a whole answer shows
+                no life of its own before it is there. ``None``: the server does not say.
+        """
         if self.task.done() or self.rang:
             return
         try:
@@ -99,8 +106,13 @@ class Attempt:
         elif self.streamed and self.first_text is None:
             if now - self.started > settings.first_token_timeout:
                 self._ring("first_token")
-        elif self.streamed and now - self._last_text > settings.idle_timeout:
+        elif now - self._last_life(server_grew_at, now) > settings.idle_timeout:
             self._ring("idle")
+
+    def _last_life(self, server_grew_at: float | None, now: float) -> float:
+        if self.streamed:
+            return self._last_text
+        return now if server_grew_at is None else max(server_grew_at, self.started)
 
     def _ring(self, clock: str) -> None:
         self.rang = clock

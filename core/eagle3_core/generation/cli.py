@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             how["action"] = argparse.BooleanOptionalAction
         elif knob.name == "base_url":
             how |= {"action": "append", "metavar": "URL"}
+        elif knob.name == "concurrency":
+            how |= {"type": _number_or_word, "metavar": "N"}
         elif knob.name == "redo":
             how |= {"type": _names, "metavar": "STATES"}
         elif knob.name == "extra_body":
@@ -68,6 +70,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _number_or_word(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdecimal() else text
 
 
 def _json(text: str) -> dict[str, Any]:

@@ -70,10 +70,10 @@ class Endpoints:
         """Count a failure; rest the endpoint when it is out of reach or fails again and again.
 
         One slow or failed answer alone never rests an endpoint, nor does a request that it
-        rejects: that is how a healthy one speaks.
+        rejects or, being full, sends away: that is how a healthy one speaks.
         """
         endpoint.failed += 1
-        if cause.state is AnswerState.REJECTED:
+        if cause.state is AnswerState.REJECTED or cause.sent_away:
             return
         endpoint.failures_in_row += 1
         if endpoint.resting:

@@ -16,6 +16,8 @@ from eagle3_core.records import AnswerState
 from eagle3_core.text import printable
 
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
+_FULL = 503
+"""vLLM with a full queue; in a stream that lost the race it comes as an event inside a 200."""
 _LONGEST_MESSAGE = 500
 
 
@@ -27,6 +29,8 @@ class Cause:
     message: str
     clock: str | None = None
     retry_after_s: float | None = None
+    sent_away: bool = False
+    """The server is full and said so (429, 503)."""
     reached: bool = True
     """The server took the request; ``False``: it could not be reached, so the try costs nothing."""
 
@@ -45,7 +49,8 @@ def explain(error: BaseException, *, answering: bool) -> Cause:
             error.code is not None and 400 <= error.code < 500 and error.code not in _RETRY_STATUS
         )
         state = AnswerState.REJECTED if rejected else AnswerState.SERVER_ERROR
-        return Cause(state, f"the server said: {error}"[:_LONGEST_MESSAGE])
+        message = f"the server said: {error}"[:_LONGEST_MESSAGE]
+        return Cause(state, message, sent_away=error.code == _FULL)
     if isinstance(error, MalformedAnswerError):
         return Cause(AnswerState.SERVER_ERROR, str(error))
     return _connection(_chain(error), answering)
@@ -70,7 +75,9 @@ def _status(error: openai.APIStatusError) -> Cause:
     message = f"HTTP {code}: {said}"
     after = _seconds(error.response.headers.get("retry-after"))
     if code == 429:
-        return Cause(AnswerState.RATE_LIMITED, message, retry_after_s=after)
+        return Cause(AnswerState.RATE_LIMITED, message, retry_after_s=after, sent_away=True)
+    if code == _FULL:
+        return Cause(AnswerState.SERVER_ERROR, message, retry_after_s=after, sent_away=True)
     if code >= 500 or code in _RETRY_STATUS:
         return Cause(AnswerState.SERVER_ERROR, message, retry_after_s=after)
     return Cause(AnswerState.REJECTED, message)

@@ -10,15 +10,18 @@ from collections.abc import Iterable
 
 from eagle3_core.generation.attempt import Attempt
 from eagle3_core.generation.client import request_body
+from eagle3_core.generation.concurrency import Concurrency
 from eagle3_core.generation.endpoints import Endpoints
 from eagle3_core.generation.failure import Cause
 from eagle3_core.generation.log import RunLog
+from eagle3_core.generation.outcome import failure_of, record_of
 from eagle3_core.generation.progress import Progress
 from eagle3_core.generation.retry import Tries
-from eagle3_core.generation.state import Judgement, judge
+from eagle3_core.generation.server_load import ServerLoad
+from eagle3_core.generation.state import judge
 from eagle3_core.generation.stream_choice import StreamChoice
 from eagle3_core.journal.append import Journal
-from eagle3_core.records import Answer, AnswerState, Failure, Record, Sample
+from eagle3_core.records import Answer, AnswerState, Record, Sample
 from eagle3_core.settings import RunSettings
 
 LOOK_S = 0.25
@@ -38,7 +41,9 @@ class Generator:
         progress: where everything is counted.
         endpoints: where to ask.
         log: for people.
+        concurrency: how many requests may be in flight.
         choice: whether to ask for streams or for whole answers.
+        load: what the servers say: the life of answers that come whole.
         token_ids: ask for token ids.
     """
 
@@ -51,7 +56,9 @@ class Generator:
         endpoints: Endpoints,
         log: RunLog,
         *,
+        concurrency: Concurrency,
         choice: StreamChoice,
+        load: ServerLoad,
         token_ids: bool,
     ) -> None:
         self._settings = settings
@@ -59,7 +66,9 @@ class Generator:
         self._progress = progress
         self._endpoints = endpoints
         self._log = log
+        self._concurrency = concurrency
         self._choice = choice
+        self._load = load
         self._token_ids = token_ids
         self._queue = deque(samples)
         self._turn = asyncio.get_running_loop().time()
@@ -123,7 +132,7 @@ class Generator:
         loop = asyncio.get_running_loop()
         while (
             self._queue
-            and len(self._attempts) < self._settings.concurrency
+            and len(self._attempts) < self._concurrency.limit
             and not (self.draining or self.unwritable or self._finished.is_set())
         ):
             endpoint = self._endpoints.choose()
@@ -178,30 +187,7 @@ class Generator:
         self._rejected_in_row = 0
         self._endpoints.succeeded(attempt.endpoint)
         self._tries.pop(attempt.sample.key, None)
-        self._store(self._record(attempt, answer, judgement))
-
-    def _record(self, attempt: Attempt, answer: Answer, judgement: Judgement) -> Record:
-        now = asyncio.get_running_loop().time()
-        first = attempt.first_text
-        return Record(
-            key=attempt.sample.key,
-            state=judgement.state,
-            sample_id=attempt.sample.sample_id,
-            messages=attempt.sample.messages,
-            reasoning=judgement.reasoning,
-            content=judgement.content,
-            finish_reason=answer.finish_reason,
-            usage=answer.usage,
-            model=self._settings.model,
-            endpoint=attempt.endpoint.url,
-            attempt=attempt.number,
-            started_at=attempt.started_at,
-            first_token_s=None if first is None else round(first - attempt.started, 4),
-            total_s=round(now - attempt.started, 4),
-            prompt_token_ids=answer.prompt_token_ids,
-            token_ids=answer.token_ids,
-            flags=judgement.flags,
-        )
+        self._store(record_of(attempt, answer, judgement, self._settings.model))
 
     def _store(self, record: Record) -> None:
         if self._unsaved or not self._write(record):  # behind others that wait: order is kept
@@ -231,30 +217,10 @@ class Generator:
         sample = attempt.sample
         delay = self._tries[sample.key].delay_after(cause)
         self._endpoints.failed(attempt.endpoint, cause)
-        self._progress.attempt_failed(
-            cause.state, cause.clock, again=delay is not None, now=loop.time()
-        )
+        self._progress.attempt_failed(cause, again=delay is not None, now=loop.time())
         self._log.sample_failed(sample, cause.message, again_in=delay)
-        failure = Failure(
-            key=sample.key,
-            state=cause.state,
-            sample_id=sample.sample_id,
-            attempt=attempt.number,
-            clock=cause.clock,
-            message=cause.message,
-            endpoint=attempt.endpoint.url,
-            started_at=attempt.started_at,
-            elapsed_s=round(loop.time() - attempt.started, 4),
-            queue_s=round(attempt.waited_s, 4),
-            first_token_s=None
-            if attempt.first_text is None
-            else round(attempt.first_text - attempt.started, 4),
-            tokens=attempt.texts,
-            will_retry=delay is not None,
-            reasoning=partial.reasoning or partial.reasoning_content,
-            content=partial.content,
-        )
         try:
+            failure = failure_of(attempt, cause, partial, will_retry=delay is not None)
             self._journal.failures.append(failure.to_line())
         except OSError as error:
             self._log.error(f"{self._journal.failures.path} cannot be written ({error.strerror})")
@@ -282,7 +248,7 @@ class Generator:
             await asyncio.sleep(LOOK_S)
             now = loop.time()
             for attempt in list(self._attempts):
-                attempt.look(now, self._settings)
+                attempt.look(now, self._settings, self._load.grew_at)
             if self._unsaved:
                 self._retry_unsaved()
             self._fill()

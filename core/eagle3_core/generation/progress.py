@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Any
 
+from eagle3_core.generation.failure import Cause
 from eagle3_core.records import AnswerState, Record
 
 WINDOW_S = 60.0
@@ -30,6 +31,10 @@ class Progress:
         """Failed attempts, retried ones included."""
         self.clocks: Counter[str] = Counter()
         self.retries = 0
+        self.sent_away = 0
+        """Requests that a full server did not take (429, 503)."""
+        self.first_token_s: float | None = None
+        """Typical time to the first token of late: a moving average over streamed answers."""
         self.completions = 0
         """Answers with a usage, in this run."""
         self.completion_tokens = 0
@@ -62,15 +67,22 @@ class Progress:
         if isinstance(tokens, int):
             self.completions += 1
             self.completion_tokens += tokens
+        if record.first_token_s is not None:
+            before = self.first_token_s
+            self.first_token_s = (
+                record.first_token_s
+                if before is None
+                else 0.9 * before + 0.1 * record.first_token_s
+            )
         self._window(now, 1, tokens if isinstance(tokens, int) else 0, 0)
 
-    def attempt_failed(
-        self, state: AnswerState, clock: str | None, *, again: bool, now: float
-    ) -> None:
+    def attempt_failed(self, cause: Cause, *, again: bool, now: float) -> None:
         """Count a failed attempt; the sample's last one when it is not asked again."""
-        self.attempts[state] += 1
-        if clock:
-            self.clocks[clock] += 1
+        self.attempts[cause.state] += 1
+        if cause.clock:
+            self.clocks[cause.clock] += 1
+        if cause.sent_away:
+            self.sent_away += 1
         if again:
             self.retries += 1
         else:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
 import time
 from collections.abc import Collection
-from typing import Any
 
 from eagle3_core.errors import UserError
 from eagle3_core.generation import provenance
-from eagle3_core.generation.bar import Bar
+from eagle3_core.generation.concurrency import Concurrency
 from eagle3_core.generation.endpoints import Endpoints
 from eagle3_core.generation.generator import Generator
 from eagle3_core.generation.log import RunLog
 from eagle3_core.generation.preflight import ServerFacts, look_at
 from eagle3_core.generation.progress import Progress
-from eagle3_core.generation.runfile import RunFile, write_atomically
+from eagle3_core.generation.pulse import Pulse, background
+from eagle3_core.generation.runfile import RunFile
+from eagle3_core.generation.server_load import ServerLoad
 from eagle3_core.generation.stream_choice import StreamChoice
 from eagle3_core.journal.append import Journal
 from eagle3_core.journal.index import Index, scan
@@ -27,12 +27,6 @@ from eagle3_core.records import AnswerState, Sample
 from eagle3_core.rundir import RunDir
 from eagle3_core.samples.read import PromptSet, read
 from eagle3_core.settings import RunSettings
-
-TICK_S = 0.25
-STATUS_EVERY = 4
-"""Ticks between two status files: one second."""
-LOG_EVERY = 40
-"""Ticks between two progress lines: ten seconds."""
 
 
 def generate(settings: RunSettings, force: Collection[str] = ()) -> int:
@@ -94,41 +88,55 @@ class _Run:
         self._index = index
         self._run_id = run_id
         self._log = log
-        self._bar = Bar()
         self._exit_code = 0
-        self._phase = "starting"
-        self._choice = StreamChoice(settings.stream)
 
     async def whole(self) -> int:
         loop = asyncio.get_running_loop()
+        settings = self._settings
         self._progress = Progress(len(self._prompts.samples), loop.time())
         self._progress.lines = self._index.lines
         todo = self._todo()
-        self._endpoints = Endpoints(self._settings, self._log.info)
+        endpoints = Endpoints(settings, self._log.info)
+        concurrency = Concurrency(settings.concurrency)
+        choice = StreamChoice(settings.stream)
+        load = ServerLoad(endpoints)
+        self._pulse = Pulse(
+            self._paths,
+            self._run_id,
+            self._progress,
+            endpoints,
+            self._journal,
+            self._log,
+            concurrency=concurrency,
+            choice=choice,
+            load=load,
+        )
         self._say_start(len(todo))
         try:
-            self._status("starting")
-            servers = [
-                await look_at(endpoint.client, self._settings) for endpoint in self._endpoints.all
-            ]
-            provenance.write(self._paths, self._settings, servers, self._prompts.fingerprint)
+            self._pulse.status("starting")
+            servers = [await look_at(endpoint.client, settings) for endpoint in endpoints.all]
+            provenance.write(self._paths, settings, servers, self._prompts.fingerprint)
             self._say_servers(servers)
-            generator = Generator(
-                self._settings,
+            self._generator = Generator(
+                settings,
                 todo,
                 self._journal,
                 self._progress,
-                self._endpoints,
+                endpoints,
                 self._log,
-                choice=self._choice,
+                concurrency=concurrency,
+                choice=choice,
+                load=load,
                 token_ids=all(server.version for server in servers),
             )
-            return await self._ask(generator)
+            async with background(self._pulse.beat(self._generator), load.keep_reading()):
+                await self._ask()
+            return self._end()
         except UserError as error:
-            self._status("failed", str(error))
+            self._pulse.status("failed", str(error))
             raise
         finally:
-            await self._endpoints.close()
+            await endpoints.close()
 
     def _todo(self) -> list[Sample]:
         """Samples without a done answer; kept ones only where ``redo`` names their state."""
@@ -142,21 +150,11 @@ class _Run:
                 self._progress.states[state] += 1
         return todo
 
-    async def _ask(self, generator: Generator) -> int:
-        self._generator = generator
+    async def _ask(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signal, number)
-        ticker = asyncio.create_task(self._tick())
-        try:
-            await generator.run()
-        finally:
-            ticker.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await ticker
-            self._sync()
-            self._end()
-        return self._exit_code
+        await self._generator.run()
 
     def _signal(self, number: int) -> None:
         if number == signal.SIGINT and not self._generator.draining:
@@ -167,51 +165,6 @@ class _Run:
         self._log.info(f"{signal.Signals(number).name}: ending now")
         self._exit_code = 128 + number
         self._generator.stop()
-
-    async def _tick(self) -> None:
-        ticks = 0
-        while True:
-            await asyncio.sleep(TICK_S)
-            ticks += 1
-            now = asyncio.get_running_loop().time()
-            note = self._generator.pause or ("draining" if self._generator.draining else "")
-            self._bar.draw(self._progress, now, note)
-            if ticks % STATUS_EVERY == 0:
-                self._phase = "paused" if self._generator.pause else "running"
-                self._status(
-                    "draining" if self._generator.draining else self._phase, self._generator.pause
-                )
-                if said := self._choice.look(self._progress.rates(now)["tokens_s"]):
-                    self._log.info(said)
-                await asyncio.to_thread(self._sync)
-            if ticks % LOG_EVERY == 0:
-                self._log.progress(self._progress.line(now))
-
-    def _sync(self) -> None:
-        try:
-            self._journal.sync()
-        except OSError as error:
-            self._log.error(f"fsync of {self._paths.journal} failed ({error.strerror})")
-
-    def _status(self, phase: str, message: str = "") -> None:
-        now = asyncio.get_running_loop().time()
-        generator = getattr(self, "_generator", None)
-        value: dict[str, Any] = {
-            "run_id": self._run_id,
-            "updated_at": time.time(),
-            "phase": phase,
-            "message": message,
-            **self._progress.to_json(now),
-            "concurrency": self._settings.concurrency,
-            "stream": self._choice.word,
-            "endpoints": [endpoint.to_json() for endpoint in self._endpoints.all],
-            "oldest_s": generator.oldest_s(now) if generator else None,
-            "streamed_tokens": generator.streamed_tokens() if generator else 0,
-        }
-        try:
-            write_atomically(str(self._paths.status), value)
-        except OSError as error:
-            self._log.error(f"{self._paths.status} cannot be written ({error.strerror})")
 
     def _say_start(self, todo: int) -> None:
         mended = self._journal.records.mended
@@ -237,23 +190,23 @@ class _Run:
                 f"{server.url}{version}: {server.model}, context {server.max_model_len or 'unknown'}"
             )
 
-    def _end(self) -> None:
-        now = asyncio.get_running_loop().time()
+    def _end(self) -> int:
         progress = self._progress
-        self._bar.draw(progress, now, "")
-        self._bar.close()
+        self._pulse.sync()
+        self._pulse.last_picture()
         left = progress.pending + progress.in_flight
+        progress.in_flight = 0
         phase = "finished" if not left else "stopped"
         if self._generator.fatal:
             phase, self._exit_code = "failed", 1
             self._log.error(self._generator.fatal)
-        self._log.progress(progress.line(now))
+        self._log.progress(progress.line(asyncio.get_running_loop().time()))
         summary = (
             f"{phase}: {progress.done} done, {progress.kept} kept, {progress.failed} failed, "
             f"{left} not asked, of {progress.samples}"
         )
         self._log.info(summary)
-        progress.in_flight = 0
-        self._status(phase, self._generator.fatal)
+        self._pulse.status(phase, self._generator.fatal)
         if sys.stderr.isatty():
             sys.stderr.write(f"{summary}\n{self._paths.journal}\n")
+        return self._exit_code

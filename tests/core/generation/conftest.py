@@ -18,10 +18,12 @@ from aiohttp import web
 
 import eagle3_core
 from eagle3_core.generation import attempt, endpoints, generator, retry
+from eagle3_core.generation.concurrency import Concurrency
 from eagle3_core.generation.endpoints import Endpoints
 from eagle3_core.generation.generator import Generator
 from eagle3_core.generation.log import RunLog
 from eagle3_core.generation.progress import Progress
+from eagle3_core.generation.server_load import ServerLoad
 from eagle3_core.generation.stream_choice import StreamChoice
 from eagle3_core.journal.append import Journal
 from eagle3_core.records import Sample
@@ -180,7 +182,8 @@ def bench(tmp_path: Path, quick: None) -> Callable[..., Any]:
             servers = Endpoints(knobs, log.info)
             loop = Generator(
                 knobs, asked, journal, progress, servers, log,
-                choice=StreamChoice(knobs.stream), token_ids=True,
+                concurrency=Concurrency(knobs.concurrency), choice=StreamChoice(knobs.stream),
+                load=ServerLoad(servers), token_ids=True,
             )  # fmt: skip
             yield Bench(loop, progress, journal, servers, run, asked)
             log.close()

@@ -195,7 +195,8 @@ async def test_statuses(raw: Serve, row: tuple[int, bytes, bytes, S, str, float 
     status, body, headers, state, word, after = row
     head = b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n%s\r\n" % (status, len(body), headers)
     found = await cause_at(await raw(head + body))
-    assert found == Cause(state, f"HTTP {status}: {word}", retry_after_s=after)
+    full = status in (429, 503)
+    assert found == Cause(state, f"HTTP {status}: {word}", retry_after_s=after, sent_away=full)
 
 
 @pytest.mark.parametrize(

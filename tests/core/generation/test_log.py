@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eagle3_core.generation.failure import Cause
 from eagle3_core.generation.log import RunLog
 from eagle3_core.generation.progress import WINDOW_S, Progress
 from eagle3_core.records import AnswerState, Record, Sample
@@ -69,8 +70,8 @@ def test_the_numbers() -> None:
     progress.stored(record(AnswerState.OK, 1000), 104.0)
     progress.stored(record(AnswerState.TRUNCATED, 3000), 106.0)
     progress.stored(record(AnswerState.OK, None), 108.0)
-    progress.attempt_failed(AnswerState.TIMEOUT, "idle", again=True, now=109.0)
-    progress.attempt_failed(AnswerState.REJECTED, None, again=False, now=110.0)
+    progress.attempt_failed(Cause(AnswerState.TIMEOUT, "x", "idle"), again=True, now=109.0)
+    progress.attempt_failed(Cause(AnswerState.REJECTED, "x"), again=False, now=110.0)
     assert progress.line(110.0) == (
         "Progress: 6/10 (1 errors), 0.2 req/s, avg completion: 2000 tokens, elapsed: 10s"
     )

@@ -92,13 +92,15 @@ def test_when_a_sample_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     error = Cause(AnswerState.SERVER_ERROR, "x")
     away = Cause(AnswerState.CONNECTION, "x", reached=False)
-    limited = Cause(AnswerState.RATE_LIMITED, "x", retry_after_s=5.0)
+    limited = Cause(AnswerState.RATE_LIMITED, "x", retry_after_s=5.0, sent_away=True)
+    full = Cause(AnswerState.SERVER_ERROR, "x", sent_away=True)
     assert delays(3, error, error, error) == [1.0, 2.0, None]
     assert delays(9, *[error] * 9) == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, None]
     assert delays(1, error) == [None]
     assert delays(2, away, away, away, error, error) == [1.0, 1.0, 1.0, 1.0, None]
     assert delays(1, *[away] * 10) == [*[1.0] * 9, None], "not for ever"
     assert delays(2, limited, limited) == [6.0, 6.0]
+    assert delays(1, *[full] * 10) == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, None]
     assert delays(9, Cause(AnswerState.SERVER_ERROR, "x", retry_after_s=9e9)) == [601.0]
     assert delays(3, Cause(AnswerState.REJECTED, "x")) == [None]
 
