@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from eagle3_core.errors import UserError
+from eagle3_core.host import run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import Link
+from eagle3_core.host.prompts import Headless, HostKeyQuestion
 from eagle3_core.host.target import HostTarget
+from eagle3_core.monitor.snapshot import Process
 from eagle3_core.simulator.ssh_host import EmbeddedHost
 
 SSHD = "/usr/sbin/sshd"
@@ -189,3 +197,95 @@ def alive() -> Callable[[int], bool]:
         return stat[stat.rindex(b")") + 2 :][:1] not in (b"Z", b"X")
 
     return check
+
+
+class Person(Headless):
+    """Answers as told and notes what was asked."""
+
+    def __init__(self, *, yes: bool = True, passphrases: Sequence[str] = ()) -> None:
+        self.yes = yes
+        self.asked: list[HostKeyQuestion] = []
+        self.passphrases = list(passphrases)
+        self.attempts: list[int] = []
+
+    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
+        self.asked.append(question)
+        return self.yes
+
+    async def passphrase(self, key_file: str, attempt: int) -> str | None:
+        self.attempts.append(attempt)
+        return self.passphrases.pop(0) if self.passphrases else None
+
+
+@pytest.fixture
+def person() -> type[Person]:
+    return Person
+
+
+@pytest.fixture
+def refused() -> Callable[..., Awaitable[UserError]]:
+    """The error of a connection that must not come about: one line."""
+
+    async def attempt(target: HostTarget, person: Person | None = None) -> UserError:
+        with pytest.raises(UserError) as caught:
+            await connect(target, person)
+        assert "\n" not in str(caught.value)
+        return caught.value
+
+    return attempt
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[Link]:
+    """A link to this machine."""
+    made = await connect(HostTarget("local"))
+    yield made
+    await made.close()
+
+
+@dataclass
+class Site:
+    """A run directory with a stand-in for its generator."""
+
+    dir: Path
+
+    def argv(self, script: str = "generator.py") -> list[str]:
+        return [sys.executable, str(Path(__file__).with_name("stand_ins") / script), str(self.dir)]
+
+    async def start(self, link: Link, script: str = "generator.py") -> Process:
+        return await run.launch(link, str(self.dir), argv=self.argv(script))
+
+    async def process(self, link: Link) -> Process:
+        return (await run.state(link, str(self.dir))).process
+
+    def record(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads((self.dir / "run.json").read_text())
+        return record
+
+    def ended(self) -> bool:
+        return "exit" in self.record()
+
+    def text(self, name: str) -> str:
+        path = self.dir / name
+        return path.read_text() if path.exists() else ""
+
+    def log(self) -> str:
+        return self.text("inference.log")
+
+    def lines(self) -> list[str]:
+        return self.text("out.jsonl").split("\n")[:-1]
+
+    def pids(self) -> list[int]:
+        """What ``family.py`` has started."""
+        return [int(row.split()[1]) for row in self.log().split("\n") if row.startswith("pid ")]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """Ends what a failed test may have left; a test that passes has ended it itself."""
+    made = Site(tmp_path / "run")
+    yield made
+    if (made.dir / "run.json").exists() and not made.ended():
+        record = made.record()
+        if "shim" in record and record["pid"]:
+            os.killpg(record["pid"], signal.SIGKILL)
