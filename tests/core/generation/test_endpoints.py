@@ -63,9 +63,9 @@ async def test_a_server_that_is_killed_and_restarted_costs_what_was_in_flight(
     assert counted >= 5
     assert sorted(row["key"] for row in b.records) == sorted(s.key for s in b.samples)
     assert b.progress.done == 40
-    # Each slot fails once for what was in flight, and once to find out that nobody is there: the
-    # kernel may still take a connection for a process that is dying, or refuse it.
-    assert 5 <= len(b.failures) <= 10
+    # Each slot fails once for what was in flight, and once or twice to find out that nobody is
+    # there: the kernel may take a connection for a process that is dying, before it refuses one.
+    assert 5 <= len(b.failures) <= 15
     for failure in b.failures:
         assert failure["state"] in ("cut", "connection")
         assert failure["will_retry"]
