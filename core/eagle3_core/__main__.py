@@ -14,6 +14,7 @@ COMMANDS = {
     "audit": ("eagle3_core.journal.audit_cli", "say what a journal holds and what can be kept"),
     "generate": ("eagle3_core.generation.cli", "ask a live server every question of a prompt set"),
     "repair": ("eagle3_core.journal.repair_cli", "move what is bad out of a journal, atomically"),
+    "preflight": ("eagle3_core.generation.preflight_cli", "check a run without starting it"),
     "samples": ("eagle3_core.samples.cli", "show what a prompt set holds and what is skipped"),
     "simulate": ("eagle3_core.simulator.cli", "an OpenAI-compatible server that behaves like vLLM"),
 }

@@ -50,6 +50,7 @@ class RunSettings:
     connect_timeout: float = _knob("seconds to reach the server", 10.0)
     first_token_timeout: float = _knob("seconds until the first text of a stream", 1800.0)
     idle_timeout: float = _knob("seconds between two texts of a stream", 300.0)
+    preflight: bool = _knob("ask one short question before the run and check what comes", True)
     attempts: int = _knob("tries a sample gets in one run of the generator", 3)
     stop_after: int = _knob("failures in a row after which the run stops asking", 50)
     redo: list[str] = _knob("kept states to ask again, e.g. truncated,no_reasoning", [])

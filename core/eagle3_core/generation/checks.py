@@ -170,3 +170,39 @@ def load(running: float | None, waiting: float | None, concurrency: int) -> Chec
         )
     others = f"{running:.0f} requests of others run there" if running else "idle"
     return Check(name, PASS, others)
+
+
+def think_tokens(proof: Proof, markers: tuple[int, int] | None, *, thinking: bool) -> Check:
+    """Whether the think markers stand where a template puts them.
+
+    The opening one ends the prompt (Kimi-K2.5) or begins the completion (Kimi-K2-Thinking), and
+    the closing one comes once, unless the answer was cut; with thinking off none is said.
+
+    Args:
+        proof: with token ids, if the server gives them.
+        markers: ids of ``<think>`` and ``</think>``; ``None``: not known.
+        thinking: whether it was asked for.
+    """
+    name = "think tokens"
+    prompt, said = proof.answer.prompt_token_ids, proof.answer.token_ids
+    if markers is None or prompt is None or said is None:
+        return Check(
+            name, WARN, "cannot be checked: no ids of <think> and </think>, or none of the answer"
+        )
+    opening, closing = markers
+    ids = f"<think> {opening}, </think> {closing}"
+    if not thinking:
+        if closing in said:
+            return Check(name, REFUSE, f"{ids}: the answer holds them although thinking is off")
+        return Check(name, PASS, f"{ids}: none in the answer, as asked")
+    opened = prompt[-1:] == [opening] or opening in said[:2] or opening in prompt[-3:]
+    closed = said.count(closing)
+    cut = proof.answer.finish_reason == "length"
+    if not opened:
+        return Check(
+            name, WARN, f"{ids}: no opening one at the prompt's end or the answer's beginning"
+        )
+    if closed != 1 and not (cut and closed == 0):
+        return Check(name, WARN, f"{ids}: the closing one came {closed} times")
+    where = "in the prompt" if opening in prompt[-3:] else "in the answer"
+    return Check(name, PASS, f"{ids}: opened {where}, closed {'not yet' if not closed else 'once'}")

@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, **how)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run ``generate`` with the settings file and the flags of ``args``."""
+def settings_of(args: argparse.Namespace) -> RunSettings:
+    """The settings file and the flags of ``args`` together. Raises ``UserError``."""
     names = {knob.name for knob in dataclasses.fields(RunSettings)}
     flags = {name: value for name, value in vars(args).items() if name in names}
     values = read_file(args.settings) if args.settings else {}
@@ -59,13 +59,17 @@ def run(args: argparse.Namespace) -> int:
     if args.settings and flags:
         where = f"{args.settings} with the flags given"
     try:
-        settings = from_mapping(values | flags, where=where)
+        return from_mapping(values | flags, where=where)
     except UserError as error:
         if not args.settings and " lacks " in error.problem:
             name = error.problem.rpartition(" ")[2].replace("_", "-")
             raise UserError(f"--{name} is missing", error.mend) from None
         raise
-    return generate(settings, args.force)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``generate`` with the settings of ``args``."""
+    return generate(settings_of(args), args.force)
 
 
 def _names(text: str) -> list[str]:

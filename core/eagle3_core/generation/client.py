@@ -62,6 +62,17 @@ class Client:
         response = await self._http.get(url, headers=headers)
         return response.status_code, response.content
 
+    async def post(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
+        """POST beside the API (``/tokenize``): status and body. Raises as :meth:`get`."""
+        headers = {
+            "Authorization": f"Bearer {self._openai.api_key}",
+            "Content-Type": "application/json",
+        }
+        response = await self._http.post(
+            self.root + path, headers=headers, content=codec.dumps(body)
+        )
+        return response.status_code, response.content
+
     async def close(self) -> None:
         await self._openai.close()
 

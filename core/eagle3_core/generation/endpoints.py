@@ -79,12 +79,13 @@ class Endpoints:
         if endpoint.resting:
             return
         if not cause.reached:
-            self._rest(endpoint, cause.message)
+            self.rest(endpoint, cause.message)
         elif endpoint.failures_in_row >= self._stop_after:
             count = endpoint.failures_in_row
-            self._rest(endpoint, f"{count} failures in a row, the last: {cause.message}")
+            self.rest(endpoint, f"{count} failures in a row, the last: {cause.message}")
 
-    def _rest(self, endpoint: Endpoint, why: str) -> None:
+    def rest(self, endpoint: Endpoint, why: str) -> None:
+        """Send nothing there until it answers ``/health`` again."""
         endpoint.resting = why
         self._on_change(f"PAUSE {endpoint.url}: {why}; asking /health until it answers")
         task = asyncio.create_task(self._probe(endpoint))

@@ -56,6 +56,11 @@ def explain(error: BaseException, *, answering: bool) -> Cause:
     return _connection(_chain(error), answering)
 
 
+def word_of(error: BaseException) -> str:
+    """What went wrong with a connection, in plain words."""
+    return _word(_chain(error))
+
+
 def body_message(body: bytes) -> str:
     """The message in an error body of any server: an object, a string, ``detail``, or plain text."""
     try:

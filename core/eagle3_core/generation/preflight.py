@@ -1,76 +1,135 @@
-"""What is checked before the first of 25,000 requests."""
+"""Everything that is checked before a run: each server, one real request, the disk, the clocks."""
 
 from __future__ import annotations
 
-import asyncio
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
-from eagle3_core import codec
 from eagle3_core.errors import UserError
-from eagle3_core.generation.client import Client
-from eagle3_core.generation.failure import body_message
+from eagle3_core.generation import checks
+from eagle3_core.generation.checks import PASS, REFUSE, WARN, Check
+from eagle3_core.generation.endpoints import Endpoint, Endpoints
+from eagle3_core.generation.proof import marker_ids, prove
+from eagle3_core.generation.server_facts import ServerFacts, look_at
+from eagle3_core.generation.server_load import ServerLoad
+from eagle3_core.rundir import RunDir
 from eagle3_core.settings import RunSettings
 
-_PATIENCE_S = 15.0
+UNKNOWN_MEAN = 0.25
+"""Share of ``max_tokens`` that an answer has at the best guess, before any came."""
 
 
 @dataclass(frozen=True)
-class ServerFacts:
-    """What a server says of itself."""
+class Preflight:
+    """What was found."""
 
-    url: str
-    model: str
-    max_model_len: int | None
-    version: str | None
+    servers: list[ServerFacts]
+    checks: list[Check]
 
+    @property
+    def token_ids(self) -> bool:
+        """Whether to ask for token ids: vLLM takes the field, others may reject it."""
+        return all(server.version for server in self.servers)
 
-async def look_at(client: Client, settings: RunSettings) -> ServerFacts:
-    """Ask one server whether it is there and serves the model.
-
-    Raises:
-        UserError: it cannot be reached, refuses us, or serves another model.
-    """
-    url = client.base_url
-    try:
-        status, body = await asyncio.wait_for(client.get("/models", under_v1=True), _PATIENCE_S)
-    except Exception as error:
-        raise UserError(
-            f"{url} cannot be reached ({_word(error)})", "start the server, or mend --base-url"
-        ) from None
-    if status in (401, 403):
-        raise UserError(
-            f"{url} refuses us (HTTP {status}: {body_message(body)})",
-            f"put the API key into the environment variable {settings.api_key_env}",
-        )
-    if status != 200:
-        raise UserError(
-            f"{url}/models answers HTTP {status} ({body_message(body)})",
-            "mend --base-url; it usually ends with /v1",
-        )
-    try:
-        models = {row["id"]: row for row in codec.loads(body)["data"]}
-    except (ValueError, KeyError, TypeError):
-        raise UserError(
-            f"{url}/models is no list of models", "mend --base-url; it usually ends with /v1"
-        ) from None
-    if settings.model not in models:
-        raise UserError(
-            f"{url} does not serve the model {settings.model!r}",
-            f"give --model one of: {', '.join(sorted(models)) or 'none is loaded'}",
-        )
-    length = models[settings.model].get("max_model_len")
-    return ServerFacts(url, settings.model, length, await _version(client))
-
-
-async def _version(client: Client) -> str | None:
-    try:
-        status, body = await asyncio.wait_for(client.get("/version"), _PATIENCE_S)
-        return str(codec.loads(body)["version"]) if status == 200 else None
-    except Exception:
+    def refusal(self) -> UserError | None:
+        """The first thing that must be mended, if any."""
+        for check in self.checks:
+            if check.verdict == REFUSE:
+                return UserError(
+                    f"preflight, {check.name}: {check.detail}", check.mend or "see above"
+                )
         return None
 
 
-def _word(error: BaseException) -> str:
-    if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
-        return f"no answer in {_PATIENCE_S:.0f} s"
-    return str(error).strip() or type(error).__name__
+async def preflight(
+    settings: RunSettings,
+    endpoints: Endpoints,
+    load: ServerLoad,
+    run: RunDir,
+    *,
+    todo: int,
+    mean_tokens: float | None = None,
+) -> Preflight:
+    """Check a run.
+
+    Args:
+        settings: the run.
+        endpoints: its servers; one of several that cannot be reached is rested.
+        load: what the servers say.
+        run: its directory; it need not exist.
+        todo: how many samples are still to be asked.
+        mean_tokens: completion tokens of an answer so far; ``None``: not known.
+
+    Raises:
+        UserError: no server can be reached, or one serves another model.
+    """
+    found: list[Check] = []
+    servers = []
+    for endpoint in endpoints.all:
+        try:
+            facts = await look_at(endpoint.client, settings)
+        except UserError as error:
+            if len(endpoints.all) == 1:
+                raise
+            found.append(
+                Check(endpoint.url, WARN, error.problem, "the others do its share until it is back")
+            )
+            endpoints.rest(endpoint, error.problem)
+            continue
+        servers.append(facts)
+        found += await _server(endpoint, facts, settings)
+    if not servers:
+        raise UserError(
+            "none of the servers can be used", "; ".join(check.detail for check in found)
+        )
+    await load.read()
+    if todo:
+        found.append(_load(load, settings))
+        expected = mean_tokens or settings.max_tokens * UNKNOWN_MEAN
+        found.append(checks.disk(_free(run), todo, expected))
+    return Preflight(servers, found)
+
+
+async def _server(endpoint: Endpoint, facts: ServerFacts, settings: RunSettings) -> list[Check]:
+    version = f" {facts.version}" if facts.version else ""
+    found = [
+        Check("server", PASS, f"{facts.url}{version} serves {facts.model}"),
+        checks.context(facts.max_model_len, settings.max_tokens),
+    ]
+    if not settings.preflight or found[-1].verdict == REFUSE:
+        return found
+    asked = facts.version is not None
+    proof, trouble = await prove(endpoint, settings, token_ids=asked)
+    if trouble:
+        return [*found, trouble]
+    assert proof is not None
+    markers = await marker_ids(endpoint.client, settings.model) if asked else None
+    concurrency = settings.concurrency if isinstance(settings.concurrency, int) else 1
+    return [
+        *found,
+        checks.reasoning(proof, thinking=settings.thinking),
+        checks.token_ids(proof, asked=asked),
+        checks.think_tokens(proof, markers, thinking=settings.thinking),
+        checks.clock(
+            proof,
+            max_tokens=settings.max_tokens,
+            timeout=settings.timeout,
+            concurrency=concurrency,
+        ),
+    ]
+
+
+def _load(load: ServerLoad, settings: RunSettings) -> Check:
+    numbers = load.numbers
+    concurrency = settings.concurrency if isinstance(settings.concurrency, int) else 1
+    return checks.load(numbers.running, numbers.waiting, concurrency)
+
+
+def _free(run: RunDir) -> int:
+    """Free bytes where the run is or will be."""
+    folder = Path(run.root)
+    while not folder.exists():
+        folder = folder.parent
+    facts = os.statvfs(folder)
+    return facts.f_bavail * facts.f_frsize

@@ -8,8 +8,8 @@ from typing import Any
 
 from eagle3_core import __version__, codec
 from eagle3_core.errors import UserError
-from eagle3_core.generation.preflight import ServerFacts
 from eagle3_core.generation.runfile import write_atomically
+from eagle3_core.generation.server_facts import ServerFacts
 from eagle3_core.rundir import RunDir
 from eagle3_core.settings import IDENTITY_KEYS, RunSettings
 

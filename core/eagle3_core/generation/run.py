@@ -15,7 +15,7 @@ from eagle3_core.generation.concurrency import Concurrency
 from eagle3_core.generation.endpoints import Endpoints
 from eagle3_core.generation.generator import Generator
 from eagle3_core.generation.log import RunLog
-from eagle3_core.generation.preflight import ServerFacts, look_at
+from eagle3_core.generation.preflight import preflight
 from eagle3_core.generation.progress import Progress
 from eagle3_core.generation.pulse import Pulse, background
 from eagle3_core.generation.runfile import RunFile
@@ -114,9 +114,12 @@ class _Run:
         self._say_start(len(todo))
         try:
             self._pulse.status("starting")
-            servers = [await look_at(endpoint.client, settings) for endpoint in endpoints.all]
-            provenance.write(self._paths, settings, servers, self._prompts.fingerprint)
-            self._say_servers(servers)
+            checked = await preflight(settings, endpoints, load, self._paths, todo=len(todo))
+            for check in checked.checks:
+                self._log.info(f"preflight {check.verdict}: {check}")
+            if refusal := checked.refusal():
+                raise refusal
+            provenance.write(self._paths, settings, checked.servers, self._prompts.fingerprint)
             self._generator = Generator(
                 settings,
                 todo,
@@ -127,7 +130,7 @@ class _Run:
                 concurrency=concurrency,
                 choice=choice,
                 load=load,
-                token_ids=all(server.version for server in servers),
+                token_ids=checked.token_ids,
             )
             async with background(self._pulse.beat(self._generator), load.keep_reading()):
                 await self._ask()
@@ -182,13 +185,6 @@ class _Run:
             f"concurrency {self._settings.concurrency}, max_tokens {self._settings.max_tokens}, "
             f"timeout {self._settings.timeout:.0f} s, thinking {'on' if self._settings.thinking else 'off'}"
         )
-
-    def _say_servers(self, servers: list[ServerFacts]) -> None:
-        for server in servers:
-            version = f" {server.version}" if server.version else ""
-            self._log.info(
-                f"{server.url}{version}: {server.model}, context {server.max_model_len or 'unknown'}"
-            )
 
     def _end(self) -> int:
         progress = self._progress

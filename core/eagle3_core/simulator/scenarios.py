@@ -10,6 +10,7 @@ from typing import Any
 class Scenario:
     """One story.
 
+    The preflight would refuse two of them, which is its purpose and would end the story.
     ``server``: flags of ``eagle3-core simulate``; ``run``: settings of the run.
     """
 
@@ -24,9 +25,15 @@ SCENARIOS = {
     # The clock of the first try, scaled to the demo's short answers, against a queue that is too long.
     "timeouts": Scenario(
         ("--max-num-seqs", "24", "--token-rate", "70", "--mean-tokens", "320"),
-        {"timeout": 14.0, "first_token_timeout": 14.0, "attempts": 1, "concurrency": 48},
+        {
+            "preflight": False,
+            "timeout": 14.0,
+            "first_token_timeout": 14.0,
+            "attempts": 1,
+            "concurrency": 48,
+        },
     ),
-    "no-reasoning": Scenario((*_SERVER, "--reasoning-field", "none")),
+    "no-reasoning": Scenario((*_SERVER, "--reasoning-field", "none"), {"preflight": False}),
     "overload": Scenario(
         ("--max-num-seqs", "16", "--max-num-queued-reqs", "16", *_SERVER[2:]),
         {"concurrency": 64},
