@@ -160,9 +160,10 @@ async def test_a_key_that_is_no_choice_and_a_real_process(command: Any) -> None:
 
 
 async def test_rejected_requests_end_the_run_with_exit_code_1(command: Any, simulate: Any) -> None:
-    server: Simulator = await simulate(max_model_len=200)
+    server: Simulator = await simulate(max_model_len=2000)
     run = command(30)
-    arguments = run.arguments(server.url, "--stop-after", "4", "--concurrency", "2")
+    more = ("--stop-after", "4", "--concurrency", "2", "--extra-body", '{"max_tokens": 100000}')
+    arguments = run.arguments(server.url, *more)
     code, _ = await run.whole(*arguments)
     assert code == 1
     assert server.stats.refused <= 6
