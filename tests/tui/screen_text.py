@@ -7,22 +7,12 @@ from collections.abc import Callable
 
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets._toast import Toast
 
 
 def screen_text(app: App) -> str:
     """All cells of the screen, one line a row."""
-    width, height = app.size
     strips = app.screen._compositor.render_strips()
-    lines = ["".join(segment.text for segment in strip) for strip in strips]
-    assert len(lines) == height
-    assert all(len(line) <= width for line in lines)
-    return "\n".join(lines)
-
-
-def toasts(app: App) -> str:
-    """Texts of the notes that are up, drawn ones only."""
-    return "\n".join(str(toast.render()) for toast in app.screen.query(Toast))
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 async def until(pilot: Pilot, true: Callable[[], object], *, seconds: float = 10) -> None:

@@ -56,7 +56,7 @@ STATES = {
     "no-reasoning": (
         "✖ no reasoning",
         "✖ (empty)",
-        "Thinking was asked for and no reasoning came back.",
+        "Thinking was asked for and no reasoning",
         "10 of the first 10",
         "kept, not done: 10 no reasoning",
     ),

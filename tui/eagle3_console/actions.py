@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eagle3_core.monitor.snapshot import LinkState, ProcessState, Snapshot
 from textual.binding import Binding, BindingType
+
+from eagle3_core.monitor.snapshot import LinkState, ProcessState, Snapshot
 
 Reason = str
 """Why an action cannot be done now, for people; empty when it can."""

@@ -10,10 +10,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
-from eagle3_core.errors import UserError
-from eagle3_core.monitor.events import Watch
-from eagle3_core.monitor.snapshot import LinkState, Snapshot
-from eagle3_core.text import printable
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
@@ -25,6 +21,10 @@ from eagle3_console.messages import LogArrived, PictureArrived, RecordsArrived, 
 from eagle3_console.screens.confirm import ConfirmScreen
 from eagle3_console.screens.dashboard import Dashboard
 from eagle3_console.screens.help import HelpScreen
+from eagle3_core.errors import UserError
+from eagle3_core.monitor.events import Watch
+from eagle3_core.monitor.snapshot import LinkState, Snapshot
+from eagle3_core.text import printable
 
 BACKLOG = 50
 """Records read from the journal's end when the console comes to a run."""
@@ -100,9 +100,11 @@ class ConsoleApp(App[None]):
     def _leave_by_signal(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
-    # what arrives
+    # what arrives; nothing is drawn any more once the screen is being taken down
 
     def on_picture_arrived(self, message: PictureArrived) -> None:
+        if not self.is_running:
+            return
         self.dashboard.picture(message.snapshot)
         connected = message.snapshot.link.state is LinkState.CONNECTED
         if connected and message.snapshot.lines and not self._asked_backlog:
@@ -110,14 +112,16 @@ class ConsoleApp(App[None]):
             self.run_worker(self._fetch_backlog(), group="records", exit_on_error=False)
 
     def on_log_arrived(self, message: LogArrived) -> None:
-        self.dashboard.log_lines(message)
+        if self.is_running:
+            self.dashboard.log_lines(message)
 
     def on_records_arrived(self, message: RecordsArrived) -> None:
-        self.dashboard.records(message)
+        if self.is_running:
+            self.dashboard.records(message)
 
     def on_watch_ended(self, message: WatchEnded) -> None:
-        self.dashboard.ended = message.reason
-        self.dashboard.tick()
+        if self.is_running:
+            self.dashboard.watch_ended(message.reason)
 
     async def _fetch_backlog(self) -> None:
         try:

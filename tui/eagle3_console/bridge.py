@@ -6,10 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from eagle3_core.errors import UserError
-from eagle3_core.monitor.events import LogLines, NewRecords, Picture, Watch, WatchEvent
-from eagle3_core.monitor.snapshot import Snapshot
-from eagle3_core.records import Record
 from textual.message import Message
 
 from eagle3_console import format as fmt
@@ -20,6 +16,10 @@ from eagle3_console.messages import (
     RecordsArrived,
     WatchEnded,
 )
+from eagle3_core.errors import UserError
+from eagle3_core.monitor.events import LogLines, NewRecords, Picture, Watch, WatchEvent
+from eagle3_core.monitor.snapshot import Snapshot
+from eagle3_core.records import Record
 
 FLUSH_S = 0.25
 """Redrawing costs, not the number of lines: four times a second is all that an eye can use."""

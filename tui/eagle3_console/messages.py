@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from textual.message import Message
+
 from eagle3_core.monitor.snapshot import Snapshot
 from eagle3_core.records import Record
-from textual.message import Message
 
 
 @dataclass

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eagle3_console import format as fmt
 from eagle3_core.monitor.snapshot import Finding, Link, LinkState, Process, ProcessState, Snapshot
 from eagle3_core.records import AnswerState, Record
-
-from eagle3_console import format as fmt
 
 TONES = {
     "plain": "$foreground",
@@ -113,6 +112,12 @@ def age_words(snapshot: Snapshot, now: float) -> str:
     if age < STALE_AFTER_S and snapshot.link.state is LinkState.CONNECTED:
         return "live"
     return f"{fmt.duration(age)} old"
+
+
+def stale_words(snapshot: Snapshot | None, now: float) -> str:
+    """``12 s old`` for what is not live any more; empty for live data and before there is any."""
+    age = "" if snapshot is None else age_words(snapshot, now)
+    return age if age.endswith("old") else ""
 
 
 def notices(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from eagle3_core.text import printable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
+
+from eagle3_core.text import printable
 
 
 class ConfirmScreen(ModalScreen[bool]):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from eagle3_core.monitor.snapshot import Finding, LinkState, Snapshot
-from eagle3_core.records import Record
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -24,6 +22,8 @@ from eagle3_console.widgets.rate_chart import RateChart
 from eagle3_console.widgets.sample_view import SamplePanel
 from eagle3_console.widgets.status_line import StatusLine
 from eagle3_console.widgets.tiles import Tiles
+from eagle3_core.monitor.snapshot import Finding, Snapshot
+from eagle3_core.records import Record
 
 DWELL_S = 2.0
 """A sample that is followed stays at least this long, so that it can be read."""
@@ -55,28 +55,33 @@ class Dashboard(DashboardKeys, Screen[None]):
         self.store = SampleStore()
         self.snapshot: Snapshot | None = None
         self.frozen_since: float | None = None
-        self.ended = ""
-        """Why nothing new will come, once the watch has ended."""
+        self._ended = ""
         self._clock = clock
-        self._actions = actions
-        self._read_only = read_only
+        self._status = StatusLine("status")
+        self._tiles = Tiles("tiles")
+        self._panels = Container(id="panels")
+        self._chart = RateChart("throughput")
+        self._findings = FindingsPanel("findings")
+        self._log_panel = LogPanel("log")
+        self._sample = SamplePanel("sample")
+        self._footer = KeyFooter(actions, read_only=read_only, widget_id="footer")
         self._bad_lines = 0
         self._sample_since = float("-inf")
 
     def compose(self) -> ComposeResult:
-        yield StatusLine("status")
-        yield Tiles(id="tiles")
-        with Container(id="panels"):
-            yield RateChart("throughput")
-            yield FindingsPanel("findings")
-            yield LogPanel("log")
-            yield SamplePanel("sample")
-        yield KeyFooter(self._actions, read_only=self._read_only, widget_id="footer")
+        yield self._status
+        yield self._tiles
+        with self._panels:
+            yield self._chart
+            yield self._findings
+            yield self._log_panel
+            yield self._sample
+        yield self._footer
 
     def on_mount(self) -> None:
         self.tick()
         self.set_interval(1.0, self.tick)
-        self.query_one("#tail").focus()
+        self._log_panel.tail.focus()
 
     def picture(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot."""
@@ -85,14 +90,14 @@ class Dashboard(DashboardKeys, Screen[None]):
 
     def log_lines(self, message: LogArrived) -> None:
         """Add log lines."""
-        self.query_one(LogPanel).arrive(message)
+        self._log_panel.arrive(message)
 
     def records(self, message: RecordsArrived) -> None:
         """Take in records as they land."""
         self._bad_lines += message.bad_lines
         self.store.add(message.records)
         self._advance()
-        self.query_one(SamplePanel).show(self.store)
+        self._sample.show(self.store)
         self.tick()
 
     def older_records(self, records: list[Record]) -> None:
@@ -100,50 +105,45 @@ class Dashboard(DashboardKeys, Screen[None]):
         self.store.add(records, older=True)
         self._advance()
 
+    def watch_ended(self, reason: str) -> None:
+        """Tell why nothing new will come."""
+        self._ended = reason
+        self.tick()
+
     def tick(self) -> None:
         """Bring every age and every state up to now."""
         snapshot, now = self.snapshot, self._clock()
-        self.query_one(KeyFooter).show(snapshot)
-        age = self._panel_age(now)
+        self._footer.show(snapshot)
+        age = words.stale_words(snapshot, now)
         chart_words = words.nothing_yet(snapshot, "throughput")
         log_words = words.nothing_yet(snapshot, "log")
         sample_words = words.nothing_yet(snapshot, "sample")
         if snapshot is not None and snapshot.lines == 0 and snapshot.lines_detail:
             sample_words = f"0 lines: {snapshot.lines_detail}\n{sample_words}"
         points = () if snapshot is None else snapshot.points
-        self.query_one(RateChart).show(points, chart_words, age)
-        self.query_one(LogPanel).show_state(log_words, age)
-        sample = self.query_one(SamplePanel)
-        sample.show_state(self.store, sample_words, age, self._bad_lines)
+        self._chart.show(points, chart_words, age)
+        self._log_panel.show_state(log_words, age)
+        self._sample.show_state(self.store, sample_words, age, self._bad_lines)
         if now - self._sample_since >= DWELL_S:
             self._advance()
         if snapshot is None:
             return
-        self.query_one(StatusLine).show(snapshot, now, self.frozen_since)
-        self.query_one(Tiles).show(snapshot, now)
+        self._status.show(snapshot, now, self.frozen_since)
+        self._tiles.show(snapshot, now)
         findings = words.notices(snapshot, now)
-        if self.ended:
+        if self._ended:
             mend = "leave with q and come back"
-            findings = (Finding("the watch ended", "error", self.ended, "", mend), *findings)
-        self.query_one(FindingsPanel).show(findings, snapshot.progress, age)
-        self.query_one("#panels").set_class(not findings, "-quiet")
+            findings = (Finding("the watch ended", "error", self._ended, "", mend), *findings)
+        self._findings.show(findings, snapshot.progress, age)
+        self._panels.set_class(not findings, "-quiet")
 
     def show_sample(self) -> None:
         """Draw the store's record."""
         self._sample_since = self._clock()
-        self.query_one(SamplePanel).show(self.store)
+        self._sample.show(self.store)
 
     def _advance(self) -> None:
         if self.store.shown is not None and self._clock() - self._sample_since < DWELL_S:
             return
         if self.store.advance():
             self.show_sample()
-
-    def _panel_age(self, now: float) -> str:
-        snapshot = self.snapshot
-        if snapshot is None or snapshot.data_at is None:
-            return ""
-        if snapshot.link.state is LinkState.CONNECTED:
-            age = words.age_words(snapshot, now)
-            return "" if age == "live" else age
-        return words.age_words(snapshot, now)

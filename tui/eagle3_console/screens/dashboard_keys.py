@@ -24,6 +24,7 @@ class DashboardKeys(Screen[None]):
     """Actions of the dashboard."""
 
     store: SampleStore
+    _log_panel: LogPanel
 
     def show_sample(self) -> None:
         raise NotImplementedError
@@ -132,10 +133,6 @@ class DashboardKeys(Screen[None]):
         else:
             self.app.copy_to_clipboard(text)
             self._say(f"copied: {what}, {len(text):,} characters", "information")
-
-    @property
-    def _log_panel(self) -> LogPanel:
-        return self.query_one(LogPanel)
 
     def _show_all(self) -> None:
         self.query_one("#panels").remove_class("-solo", *(f"-solo-{name}" for name in PANELS))

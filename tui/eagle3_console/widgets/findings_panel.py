@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from eagle3_core.monitor.snapshot import Finding, Progress
-from eagle3_core.text import printable
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -11,6 +9,8 @@ from textual.widgets import Static
 
 from eagle3_console.widgets.panel import Panel
 from eagle3_console.words import TONES, severity_word
+from eagle3_core.monitor.snapshot import Finding, Progress
+from eagle3_core.text import printable
 
 INDENT = "  "
 
@@ -47,11 +47,13 @@ class FindingsPanel(Panel):
     def _draw(self) -> None:
         """In a strip of two lines each finding is cut to one line of evidence and one of mend."""
         width = self.size.width - 1
+        if width <= len(INDENT):
+            return
         panels = self.parent
         alone = panels is not None and panels.has_class("-solo")
         brief = self.screen.has_class("-short") and not alone
         drawn = (tuple(self._findings), tuple(self._tally), width, brief)
-        if drawn != self._drawn and width > len(INDENT):
+        if drawn != self._drawn:
             self._drawn = drawn
             rows = _rows(self._findings, self._tally, width, brief=brief)
             self._body.update(Content("\n").join(rows))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eagle3_core.monitor.snapshot import Snapshot
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
 from eagle3_console.actions import Action
+from eagle3_core.monitor.snapshot import Snapshot
 
 GAP = "  "
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from eagle3_core.text import printable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
@@ -13,6 +12,7 @@ from eagle3_console.log_fold import Row, fold, note
 from eagle3_console.messages import LogArrived
 from eagle3_console.widgets.panel import Panel
 from eagle3_console.widgets.tail_log import TailLog
+from eagle3_core.text import printable
 
 
 class FindLine(Input):

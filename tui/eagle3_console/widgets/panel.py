@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from eagle3_core.text import printable
 from textual.content import Content
 from textual.widget import Widget
+
+from eagle3_core.text import printable
 
 
 class Panel(Widget):

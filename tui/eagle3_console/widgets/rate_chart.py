@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from eagle3_core.monitor.snapshot import Point
-from eagle3_core.text import printable
 from rich.cells import chop_cells
 from rich.segment import Segment
 from textual.geometry import Size
@@ -15,6 +13,8 @@ from textual.strip import Strip
 from eagle3_console import format as fmt
 from eagle3_console.widgets import block_chart
 from eagle3_console.widgets.panel import Panel
+from eagle3_core.monitor.snapshot import Point
+from eagle3_core.text import printable
 
 STACK_FROM = 18
 """Rows from which the charts stand one above the other, each as wide as the panel."""

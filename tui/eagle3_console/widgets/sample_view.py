@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from eagle3_core.records import Record
-from eagle3_core.text import printable
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -15,6 +13,8 @@ from eagle3_console import format as fmt
 from eagle3_console.sample_store import SampleStore
 from eagle3_console.widgets.panel import Panel
 from eagle3_console.words import TONES, answer_word, missing_text
+from eagle3_core.records import Record
+from eagle3_core.text import printable
 
 
 class AnswerPane(VerticalScroll, can_focus=True):
@@ -96,18 +96,18 @@ class SamplePanel(Panel):
 
     def __init__(self, widget_id: str) -> None:
         super().__init__(widget_id)
+        self._empty = Static(id="sample-empty", markup=False)
+        self._header = SampleHeader("sample-header")
+        self._panes = (AnswerPane("reasoning", "reasoning"), AnswerPane("content", "content"))
         self._record: Record | None = None
         self._state = ("", "", 0)
+        self.add_class("-empty")
 
     def compose(self) -> ComposeResult:
-        yield Static(id="sample-empty", markup=False)
-        yield SampleHeader("sample-header")
+        yield self._empty
+        yield self._header
         with Horizontal(id="answer"):
-            yield AnswerPane("reasoning", "reasoning")
-            yield AnswerPane("content", "content")
-
-    def on_mount(self) -> None:
-        self.set_class(True, "-empty")
+            yield from self._panes
 
     def show(self, store: SampleStore) -> None:
         """Draw the store's record; nothing is redrawn when it stands there already."""
@@ -118,8 +118,8 @@ class SamplePanel(Panel):
         self._record = record
         self.set_class(record is None, "-empty")
         if record is not None:
-            self.query_one(SampleHeader).show(record)
-            for pane in self.query(AnswerPane):
+            self._header.show(record)
+            for pane in self._panes:
                 pane.show(record)
 
     def show_state(self, store: SampleStore, placeholder: str, age: str, bad_lines: int) -> None:
@@ -127,7 +127,7 @@ class SamplePanel(Panel):
         if (placeholder, age, bad_lines) == self._state:
             return
         self._state = (placeholder, age, bad_lines)
-        self.query_one("#sample-empty", Static).update(Content(printable(placeholder)))
+        self._empty.update(Content(printable(placeholder)))
         self._title(store)
 
     def _title(self, store: SampleStore) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from eagle3_core.monitor.snapshot import LinkState, Progress, Server, Snapshot
-from eagle3_core.text import printable
 from textual.content import Content
 from textual.widget import Widget
 
 from eagle3_console import format as fmt
 from eagle3_console import words
 from eagle3_console.words import TONES, Word
+from eagle3_core.monitor.snapshot import LinkState, Progress, Server, Snapshot
+from eagle3_core.text import printable
 
 GAP = "   "
 

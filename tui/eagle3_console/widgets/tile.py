@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from eagle3_core.text import printable
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
 from eagle3_console.words import TONES
+from eagle3_core.text import printable
 
 
 class Tile(Widget):
@@ -18,8 +18,15 @@ class Tile(Widget):
         self._label = label
         self._shown: tuple[str, str, tuple[str, ...], str] = ("–", "", (), "plain")
 
-    def show(self, value: str, *details: str, unit: str = "", tone: str = "plain") -> None:
-        """Show a value; of ``details``, longest first, the first that fits is written under it."""
+    def show(
+        self, value: str, *details: str, unit: str = "", tone: str = "plain", stale: str = ""
+    ) -> None:
+        """Show a value; of ``details``, longest first, the first that fits is written under it.
+
+        A ``stale`` value is dim, and its age stands in the place of the details.
+        """
+        if stale:
+            details, tone = (stale,), "dim"
         shown = (value, unit, details, tone)
         if shown != self._shown:
             self._shown = shown
