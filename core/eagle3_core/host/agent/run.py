@@ -9,6 +9,8 @@ from typing import Any
 from eagle3_core.host.agent import proc, record
 from eagle3_core.host.agent.members import Member, members
 
+SHIM_PATIENCE = 2.0
+"""Seconds that a shim may take to write down how its process ended."""
 JOURNAL = os.path.join("prepared", "raw_responses.jsonl")
 
 
@@ -18,6 +20,28 @@ def find_leader(entry: record.Record) -> str:
     stat = proc.stat_of(pid) if pid > 0 else None
     run_id = proc.run_id_of(pid) if stat else None
     return proc.identify(entry, proc.boot_id(), stat, run_id)
+
+
+def settled(run_dir: str) -> tuple[record.Record | None, str]:
+    """The record and its leader; of a run that has just ended, as its shim writes it down.
+
+    Between the end of a process and the line that says how it ended lie a few milliseconds: a
+    look in between would take a clean exit for an unexplained one.
+    """
+    deadline = time.monotonic() + SHIM_PATIENCE
+    while True:
+        entry = record.load(run_dir)
+        leader = find_leader(entry) if entry else ""
+        if entry is None or leader != "ended" or "exit" in entry or not _shim_lives(entry):
+            return entry, leader
+        if time.monotonic() > deadline:
+            return entry, leader
+        time.sleep(0.01)
+
+
+def _shim_lives(entry: record.Record) -> bool:
+    stat = proc.stat_of(entry.get("shim") or 0) if entry.get("shim") else None
+    return stat is not None and stat.start == entry.get("shim_start")
 
 
 def living(entry: record.Record, leader: str, trusted: tuple[Member, ...] = ()) -> list[Member]:
@@ -67,8 +91,7 @@ def run_state(run_dir: str, log: str | None = None) -> dict[str, Any]:
         log: the run's log when it is not ``inference.log``.
     """
     run_dir = record.absolute(run_dir)
-    entry = record.load(run_dir)
-    leader = find_leader(entry) if entry else ""
+    entry, leader = settled(run_dir)
     return {
         "run_dir": run_dir,
         "exists": os.path.isdir(run_dir),
