@@ -5,9 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
-from eagle3_core.generation.bar import clock
 from eagle3_core.journal.audit import BROKEN, DUPLICATE, Audit, Places
 from eagle3_core.journal.audit_beside import Coverage, Failures
 from eagle3_core.journal.audit_sums import faults, lengths
@@ -18,6 +17,7 @@ _WIDTH = 80
 _LABEL = 14
 _LINES = 6
 _NAMES = 6
+_LONGEST_NAME = 60
 _WORDS = {
     AnswerState.NO_REASONING.value: "without reasoning",
     AnswerState.TRUNCATED.value: "cut",
@@ -49,8 +49,11 @@ def headline(result: Audit) -> str:
 
 
 def report(result: Audit, failures: Failures | None, covered: Coverage | None) -> str:
-    """The whole audit, fit for a terminal of 80 columns; only what there is is mentioned."""
-    out = textwrap.wrap(headline(result), _WIDTH)
+    """The whole audit, fit for a terminal of 80 columns; only what there is is mentioned.
+
+    The answer itself is one line however long it is, for scripts that read the first.
+    """
+    out = [headline(result)]
     sections = (_file(result), _texts(result), _origin(result), _look_at(result))
     beside = [*_failures(failures), *_coverage(covered)]
     for section in (*map(list, sections), beside):
@@ -68,7 +71,9 @@ def _file(result: Audit) -> Iterator[tuple[str, str]]:
     if result.states:
         yield "states", _counts({state.value: n for state, n in result.states.items()}, 99)
     if result.repeated.count:
-        keys = ", ".join(f"{key} ×{n + 1}" for key, n in result.repeated_keys.most_common(3))
+        keys = ", ".join(
+            f"{_short(key)} ×{n + 1}" for key, n in result.repeated_keys.most_common(3)
+        )
         yield "repeated keys", f"{_at(result.repeated)}; {keys}"
     for problem, places in sorted(result.problems.items()):
         yield BROKEN, f"{problem.value}: {_at(places)}"
@@ -121,7 +126,10 @@ def _origin(result: Audit) -> Iterator[tuple[str, str]]:
     if result.first is not None and result.last is not None:
         spent = result.last - result.first
         rate = f", {result.records / spent * 60:,.1f} records a minute" if spent else ""
-        yield "time", f"{_time(result.first)} to {_time(result.last)} ({clock(spent)}{rate})"
+        yield (
+            "time",
+            f"{_time(result.first)} to {_time(result.last)} ({timedelta(seconds=int(spent))}{rate})",
+        )
 
 
 def _look_at(result: Audit) -> Iterator[tuple[str, str]]:
@@ -175,14 +183,23 @@ def _row(label: str, text: str) -> list[str]:
         return [first + text]
     # Keys and names come from the file: a newline in one must not look like a row of ours.
     return textwrap.wrap(
-        " ".join(text.split()), _WIDTH, initial_indent=first, subsequent_indent=indent
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_long_words=False,  # a path is to be copied
+        break_on_hyphens=False,
     )
 
 
 def _counts(counter: Mapping[str, int], most: int) -> str:
     named = Counter(counter).most_common()
-    parts = [f"{count:,} {name}" for name, count in named[:most]]
+    parts = [f"{count:,} {_short(name)}" for name, count in named[:most]]
     return ", ".join(parts + [f"{len(named) - most:,} more"] * (len(named) > most))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def _share(part: int, whole: int) -> str:

@@ -76,13 +76,14 @@ def pieces_of(line: bytes) -> list[Piece]:
 def _salvage(data: bytes) -> list[Piece]:
     text = data.decode("latin-1")  # a byte a character: the structure of JSON is ASCII
     found: list[Piece] = []
-    end = 0
-    for number, match in enumerate(_START.finditer(text)):
+    end = tried = 0
+    for match in _START.finditer(text):
         start = match.start()
-        if number > _CANDIDATES:
-            break
         if start < end:
             continue
+        tried += 1
+        if tried > _CANDIDATES:  # a line made to cost: what is left of it is moved as it is
+            break
         stop = _object_end(text, start)
         row = _record(data[start:stop]) if stop else None
         if row is None:

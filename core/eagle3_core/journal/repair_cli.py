@@ -85,7 +85,8 @@ def _report(path: str, result: Repaired, dry: bool) -> Iterator[str]:
         more = ", …" if plan.broken.count > _LINES else ""
         yield f"  broken lines  {plan.broken.count:,} (numbers {numbers}{more})"
     if plan.saved:
-        yield f"  saved         {plan.saved:,} whole records out of them"
+        records = "record" if plan.saved == 1 else "records"
+        yield f"  saved         {plan.saved:,} whole {records} out of them"
     if plan.newline_missing:
         yield "  newline       the last record gets one"
     states = ", ".join(f"{count:,} {state.value}" for state, count in plan.redone.most_common())
@@ -102,4 +103,7 @@ def _report(path: str, result: Repaired, dry: bool) -> Iterator[str]:
 
 
 def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, 80, subsequent_indent=" " * 16, break_on_hyphens=False)
+    indent = " " * 16
+    return textwrap.wrap(
+        text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

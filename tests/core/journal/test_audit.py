@@ -113,8 +113,7 @@ def test_the_seeds_question(tmp_path: Path) -> None:
     lines += [record("k0"), record("k1"), b'{"key":"torn","sta\n']
     result = of(tmp_path, b"".join(lines))
     assert headline(result) == (
-        "388 lines: 371 can be kept, 17 cannot "
-        "(9 without reasoning, 5 cut, 2 duplicates, 1 broken)"
+        "388 lines: 371 can be kept, 17 cannot (9 without reasoning, 5 cut, 2 duplicates, 1 broken)"
     )
     assert wrong(result)
     assert result.repeated.lines == [386, 387]
@@ -135,7 +134,10 @@ def test_a_file_without_fault(tmp_path: Path) -> None:
         ("runs of !!!!", record("x", reasoning="so " + "!" * 20)),
         ("stray markers", record("x", content="end<|im_end|>")),
         ("characters lost (U+FFFD)", record("x", content="half \ufffd")),
-        ("token ids do not match usage", record("x", token_ids=[1], usage={"completion_tokens": 2})),
+        (
+            "token ids do not match usage",
+            record("x", token_ids=[1], usage={"completion_tokens": 2}),
+        ),
         (
             "token ids do not match usage",
             record(

@@ -39,7 +39,11 @@ def usual(**message: Any) -> list[dict[str, Any]]:
         # Where a reasoning has its place, an empty one is a lack.
         ({"sample_id": 7, "reasoning": "", "content": "4"}, "7", "no_reasoning"),
         ({"sample_id": 7, "reasoning_content": "two and two", "response": "4"}, "7", "ok"),
-        ({"data_id": "d", "thinking": "hm", "output": "4", "finish_reason": "length"}, "d", "truncated"),
+        (
+            {"data_id": "d", "thinking": "hm", "output": "4", "finish_reason": "length"},
+            "d",
+            "truncated",
+        ),
         ({"data_id": "d", "thinking": "hm", "output": None}, "d", "answer_in_reasoning"),
         ({"id": "t", "answer": "<think>hm</think>4"}, "t", "ok"),
         ({"id": "t", "answer": "4<|im_end|>"}, "t", "special_text"),
