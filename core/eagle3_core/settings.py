@@ -138,7 +138,7 @@ def check(settings: RunSettings) -> None:
 
 
 _HELP = {knob.name: knob.metadata["help"] for knob in dataclasses.fields(RunSettings)}
-_KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def _kind(hint: Any) -> str:
@@ -147,7 +147,8 @@ def _kind(hint: Any) -> str:
         return "a list of texts"
     if get_origin(hint) is dict:
         return "a table"
-    return next(word for kind, word in _KINDS.items() if kind in (get_args(hint) or (hint,)))
+    kinds = get_args(hint) or (hint,)
+    return " or ".join(word for kind, word in _KINDS.items() if kind in kinds)
 
 
 def _is_url(text: str) -> bool:

@@ -20,7 +20,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("concurrency", 0, "too small"),
     ("concurrency", -3, "too small"),
     ("concurrency", 1.5, "not of the right kind: give a whole number"),
-    ("concurrency", "8", "not of the right kind"),
+    ("concurrency", "8", "is unknown: give a whole number, or auto"),
     ("concurrency", True, "not of the right kind"),
     ("max_tokens", 0, "too small"),
     ("attempts", 0, "too small"),
@@ -44,6 +44,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("seed", 1.0, "not of the right kind"),
     ("thinking", "yes", "not of the right kind: give true or false"),
     ("thinking", 1, "not of the right kind"),
+    ("preflight", "no", "not of the right kind: give true or false"),
     ("turns", "last", "unknown: use first or all-user"),
     ("stream", "maybe", "unknown: use auto or on or off"),
     ("base_url", [], "is empty"),
@@ -158,7 +159,7 @@ def test_the_fingerprint_is_of_what_makes_answers_comparable() -> None:
         "samples": 5, "turns": "all-user", "concurrency": 5, "max_tokens": 5, "thinking": False,
         "temperature": 0.5, "top_p": 0.5, "seed": 5, "stream": "on", "timeout": 5.0,
         "connect_timeout": 5.0, "first_token_timeout": 5.0, "idle_timeout": 5.0, "attempts": 5,
-        "stop_after": 5, "redo": ["empty"], "api_key_env": "KEY", "extra_body": {"k": 1},
+        "stop_after": 5, "redo": ["empty"], "preflight": False, "api_key_env": "KEY", "extra_body": {"k": 1},
     }  # fmt: skip
     assert set(others) == {knob.name for knob in dataclasses.fields(RunSettings)}
     changing = {
@@ -199,6 +200,7 @@ def test_flags_for_every_setting(monkeypatch: pytest.MonkeyPatch) -> None:
         "--stream", "off", "--timeout", "60", "--connect-timeout", "1",
         "--first-token-timeout", "2", "--idle-timeout", "3", "--attempts", "4",
         "--stop-after", "5", "--redo", "truncated, no_reasoning", "--api-key-env", "K",
+        "--no-preflight",
         "--extra-body", '{"top_k": 5}',
     )  # fmt: skip
     assert settings == RunSettings(
@@ -206,7 +208,8 @@ def test_flags_for_every_setting(monkeypatch: pytest.MonkeyPatch) -> None:
         samples=25000, turns="all-user", concurrency=64, max_tokens=9, thinking=False,
         temperature=0.6, top_p=0.9, seed=1, stream="off", timeout=60.0, connect_timeout=1.0,
         first_token_timeout=2.0, idle_timeout=3.0, attempts=4, stop_after=5,
-        redo=["truncated", "no_reasoning"], api_key_env="K", extra_body={"top_k": 5},
+        redo=["truncated", "no_reasoning"], api_key_env="K", preflight=False,
+        extra_body={"top_k": 5},
     )  # fmt: skip
 
 

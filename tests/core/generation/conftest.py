@@ -219,7 +219,8 @@ class Command:
     def arguments(self, url: str, *more: str, model: str = MODEL) -> list[str]:
         return [
             "generate", "--prompts", str(self.prompts), "--output", str(self.run.journal),
-            "--base-url", url, "--model", model, "--max-tokens", "500", "--stream", "on", "--no-preflight", *more,
+            "--base-url", url, "--model", model, "--max-tokens", "500", "--stream", "on",
+            "--no-preflight", *more,
         ]  # fmt: skip
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
