@@ -240,7 +240,7 @@ def bindings() -> list[BindingType]:
 
 def markdown_table() -> str:
     """The key table of the README."""
-    rows = ["| Key | | |", "| --- | --- | --- |"]
+    rows = ["| Key | Name | What it does |", "| --- | --- | --- |"]
     for action in ACTIONS:
         keys = " ".join(f"`{key}`" for key in action.key_names.split(" "))
         rows.append(f"| {keys} | {action.label} | {action.help} |")

@@ -165,6 +165,12 @@ def _ended(snapshot: Snapshot) -> Finding:
     return Finding(word, "info", evidence, "", "press s to go on; nothing finished is lost")
 
 
+def has_not_begun(snapshot: Snapshot) -> bool:
+    """No attempt has ended yet: noughts in a chart would tell nothing."""
+    progress = snapshot.progress
+    return not (progress.done or progress.kept or progress.errors)
+
+
 def nothing_yet(snapshot: Snapshot | None, what: str) -> str:
     """What a panel says while it has nothing to show, with the next step."""
     if snapshot is None:
@@ -177,7 +183,7 @@ def nothing_yet(snapshot: Snapshot | None, what: str) -> str:
     if link.state is LinkState.LOST:
         return f"Link lost before any {what} came: {link.detail}"
     if process.alive:
-        return f"No {what} yet: the run has just begun."
+        return f"No {what} yet: the run goes on, nothing has come so far."
     if process.state is ProcessState.NONE:
         return f"No run here yet: no {what}. Press s to start generation."
     return f"No {what}. Press s to start generation."

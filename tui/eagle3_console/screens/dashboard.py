@@ -120,7 +120,7 @@ class Dashboard(DashboardKeys, Screen[None]):
         sample_words = words.nothing_yet(snapshot, "sample")
         if snapshot is not None and snapshot.lines == 0 and snapshot.lines_detail:
             sample_words = f"0 lines: {snapshot.lines_detail}\n{sample_words}"
-        points = () if snapshot is None else snapshot.points
+        points = () if snapshot is None or words.has_not_begun(snapshot) else snapshot.points
         self._chart.show(points, chart_words, age)
         self._log_panel.show_state(log_words, age)
         self._sample.show_state(self.store, sample_words, age, self._bad_lines)

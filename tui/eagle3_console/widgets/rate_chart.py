@@ -19,6 +19,8 @@ from eagle3_core.text import printable
 STACK_FROM = 18
 """Rows from which the charts stand one above the other, each as wide as the panel."""
 GAP = 2
+ROOMY, ROOM_FOR_MAX = 36, 32
+"""Cells from which the head line stands over the bars, and from which it names the maximum."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,10 @@ class RateChart(Panel):
         means, step = block_chart.columns(times, values, plot)
         top = block_chart.ceiling(means)
         rows = max(1, height - 2)
-        head = f"{'':{block_chart.AXIS_CELLS}}{series.unit}"
-        now = f" now {fmt.rate(values[-1])}"
-        room = width - len(head)
-        variants = (f"{now} · max {fmt.rate(max(values))}", now, "")
-        peaks = next(text for text in variants if len(text) <= room or not text)
+        head = " " * (block_chart.AXIS_CELLS if width >= ROOMY else 2) + series.unit
+        peaks = f" now {fmt.rate(values[-1])}"
+        if width >= ROOM_FOR_MAX:
+            peaks += f" · max {fmt.rate(max(values))}"
         lines = [[(head, "value"), (f"{peaks:<{max(0, width - len(head))}}", "axis")]]
         labels = block_chart.axis(top, rows)
         for label, blocks in zip(labels, block_chart.bars(means, top, rows), strict=True):
