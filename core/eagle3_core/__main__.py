@@ -9,6 +9,7 @@ import types
 
 from eagle3_core import __version__
 from eagle3_core.errors import UserError
+from eagle3_core.text import printable
 
 COMMANDS = {
     "audit": ("eagle3_core.journal.audit_cli", "say what a journal holds and what can be kept"),
@@ -26,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _main(sys.argv[1:] if argv is None else argv)
     except UserError as error:
-        sys.stderr.write(f"eagle3-core: {error}\n")
+        sys.stderr.write(f"eagle3-core: {printable(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:  # also while the packages are being imported
         return 130

@@ -17,9 +17,6 @@ CHECKS = {
     "ruff check": [PYTHON, "-m", "ruff", "check", "."],
     "ruff format": [PYTHON, "-m", "ruff", "format", "--check", "."],
     "mypy": [PYTHON, "-m", "mypy"],
-    # The pidfd calls are made only where they exist.
-    "agent on 3.8": [*VERMIN, "-t=3.8-", "--exclude", "os.pidfd_open", "--exclude",
-                     "signal.pidfd_send_signal", "core/eagle3_core/host/agent"],
     # A settings file in TOML falls back to tomli; the host is sent JSON.
     "core on 3.10": [*VERMIN, "-t=3.10-", "--exclude", "tomllib", "core"],
     "console on 3.11": [*VERMIN, "-t=3.11-", "tui"],

@@ -10,6 +10,7 @@ from eagle3_console import config, headless, target
 from eagle3_core import __version__
 from eagle3_core.errors import UserError
 from eagle3_core.simulator.scenarios import SCENARIOS
+from eagle3_core.text import printable
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -20,7 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return asyncio.run(_run(command, args))
     except UserError as error:
-        sys.stderr.write(f"eagle3-console: {error}\n")
+        sys.stderr.write(f"eagle3-console: {printable(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
         return 130

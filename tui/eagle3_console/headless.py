@@ -16,6 +16,7 @@ from eagle3_console.report import record_text, status_text
 from eagle3_console.target import RunTarget
 from eagle3_core import codec
 from eagle3_core.errors import UserError
+from eagle3_core.generation.concurrency import setting
 from eagle3_core.host import run as host_run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import AgentError, Link, LinkLost, closing
@@ -35,6 +36,7 @@ COMMANDS = {
     "drain": "ask nothing new and end when the requests in flight have",
     "kill": "end it now; nothing finished is lost",
     "restart": "kill, then start",
+    "concurrency": "change the requests in flight while the run goes: --set N, or auto",
     "logs": "show the log",
     "samples": "show records, reasoning and content",
 }
@@ -44,6 +46,10 @@ def add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
     """Flags of one command, beside those that name the run."""
     if name in ("status", "samples"):
         parser.add_argument("--json", action="store_true", help="for programs")
+    if name == "concurrency":
+        parser.add_argument(
+            "--set", required=True, type=setting, metavar="N", help="1 to 4096, or auto"
+        )
     if name == "logs":
         parser.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
     if name in ("logs", "samples"):
@@ -115,6 +121,10 @@ async def _kill(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
     return _told(await host_run.kill(link, target.run_dir))
 
 
+async def _concurrency(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
+    return _told(await host_run.turn(link, target.run_dir, args.set))
+
+
 async def _logs(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
     path = str(RunDir(PurePosixPath(target.run_dir)).log)
     for line in await host_run.last(link, path, args.n):
@@ -167,6 +177,7 @@ _HANDLERS: dict[str, _Handler] = {
     "drain": _drain,
     "kill": _kill,
     "restart": _restart,
+    "concurrency": _concurrency,
     "logs": _logs,
     "samples": _samples,
 }

@@ -23,6 +23,16 @@ SLOW_START = 2.5
 """First tokens this many times later than at the start are a queue that the server does not show."""
 
 
+def setting(text: str) -> int | str:
+    """A concurrency as people write it. Raises ``ValueError``: ``auto``, or 1 to ``HIGHEST``."""
+    if text.strip() == AUTO:
+        return AUTO
+    number = int(text)
+    if not 1 <= number <= HIGHEST:
+        raise ValueError(f"{number} is not within 1 to {HIGHEST}")
+    return number
+
+
 @dataclass(frozen=True)
 class Load:
     """What is known at one look; ``None`` where the server does not say."""

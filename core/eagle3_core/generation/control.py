@@ -30,7 +30,8 @@ class Control:
                 value = codec.loads(file.read())["concurrency"]
         except (OSError, ValueError, KeyError, TypeError):
             return None, f'{self._path} makes no sense: write {{"concurrency": 64}} or "auto"'
-        if value == AUTO or (isinstance(value, int) and 1 <= value <= HIGHEST):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value == AUTO or (whole and 1 <= value <= HIGHEST):
             return value, ""
         return (
             None,

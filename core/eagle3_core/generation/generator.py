@@ -45,6 +45,7 @@ class Generator:
         choice: whether to ask for streams or for whole answers.
         load: what the servers say: the life of answers that come whole.
         token_ids: ask for token ids.
+        opening_id: id of ``<think>``, where it is known.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Generator:
         choice: StreamChoice,
         load: ServerLoad,
         token_ids: bool,
+        opening_id: int | None = None,
     ) -> None:
         self._settings = settings
         self._journal = journal
@@ -70,6 +72,7 @@ class Generator:
         self._choice = choice
         self._load = load
         self._token_ids = token_ids
+        self._opening_id = opening_id
         self._queue = deque(samples)
         self._turn = asyncio.get_running_loop().time()
         self._tries: dict[str, Tries] = {}
@@ -179,7 +182,10 @@ class Generator:
             return
         answer = task.result()
         judgement = judge(
-            answer, thinking=self._settings.thinking, max_tokens=self._settings.max_tokens
+            answer,
+            thinking=self._settings.thinking,
+            max_tokens=self._settings.max_tokens,
+            prompt_opened=self._prompt_opened(answer),
         )
         if judgement.state.group in ("retryable", "final"):
             self._failed(attempt, Cause(judgement.state, _WORDS[judgement.state]), answer)
@@ -188,6 +194,12 @@ class Generator:
         self._endpoints.succeeded(attempt.endpoint)
         self._tries.pop(attempt.sample.key, None)
         self._store(record_of(attempt, answer, judgement, self._settings.model))
+
+    def _prompt_opened(self, answer: Answer) -> bool | None:
+        if self._opening_id is None or not answer.prompt_token_ids:
+            return None
+        # Some templates put a line end behind the tag.
+        return self._opening_id in answer.prompt_token_ids[-2:]
 
     def _store(self, record: Record) -> None:
         if self._unsaved or not self._write(record):  # behind others that wait: order is kept

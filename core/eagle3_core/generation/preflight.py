@@ -26,6 +26,8 @@ class Preflight:
 
     servers: list[ServerFacts]
     checks: list[Check]
+    opening_id: int | None = None
+    """Id of ``<think>`` where all servers have the same; tells whether a prompt opened the block."""
 
     @property
     def token_ids(self) -> bool:
@@ -66,6 +68,7 @@ async def preflight(
     """
     found: list[Check] = []
     servers = []
+    openings: set[int | None] = set()
     for endpoint in endpoints.all:
         try:
             facts = await look_at(endpoint.client, settings)
@@ -78,7 +81,9 @@ async def preflight(
             endpoints.rest(endpoint, error.problem)
             continue
         servers.append(facts)
-        found += await _server(endpoint, facts, settings)
+        markers = await marker_ids(endpoint.client, settings.model) if facts.version else None
+        openings.add(markers[0] if markers else None)
+        found += await _server(endpoint, facts, settings, markers)
     if not servers:
         raise UserError(
             "none of the servers can be used", "; ".join(check.detail for check in found)
@@ -88,10 +93,15 @@ async def preflight(
         found.append(_load(load, settings))
         expected = mean_tokens or settings.max_tokens * UNKNOWN_MEAN
         found.append(checks.disk(_free(run), todo, expected))
-    return Preflight(servers, found)
+    return Preflight(servers, found, openings.pop() if len(openings) == 1 else None)
 
 
-async def _server(endpoint: Endpoint, facts: ServerFacts, settings: RunSettings) -> list[Check]:
+async def _server(
+    endpoint: Endpoint,
+    facts: ServerFacts,
+    settings: RunSettings,
+    markers: tuple[int, int] | None,
+) -> list[Check]:
     version = f" {facts.version}" if facts.version else ""
     found = [
         Check("server", PASS, f"{facts.url}{version} serves {facts.model}"),
@@ -104,7 +114,6 @@ async def _server(endpoint: Endpoint, facts: ServerFacts, settings: RunSettings)
     if trouble:
         return [*found, trouble]
     assert proof is not None
-    markers = await marker_ids(endpoint.client, settings.model) if asked else None
     concurrency = settings.concurrency if isinstance(settings.concurrency, int) else 1
     return [
         *found,

@@ -131,6 +131,7 @@ class _Run:
                 choice=choice,
                 load=load,
                 token_ids=checked.token_ids,
+                opening_id=checked.opening_id,
             )
             async with background(self._pulse.beat(self._generator), load.keep_reading()):
                 await self._ask()

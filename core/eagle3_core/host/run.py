@@ -168,6 +168,15 @@ async def kill_hard(link: Link, run_dir: str) -> Stopped:
     return await _stop(link, run_dir, "kill_hard", 0.0)
 
 
+async def turn(link: Link, run_dir: str, concurrency: int | str) -> Outcome:
+    """Change the requests in flight of a run that is going: a number, or ``auto``."""
+    try:
+        await link.call("control", run_dir=run_dir, values={"concurrency": concurrency})
+    except AgentError as error:
+        raise _user_error(error, run_dir) from None
+    return Outcome(True, f"concurrency {concurrency}: the run takes it within a second")
+
+
 async def restart(
     link: Link,
     run_dir: str,

@@ -128,6 +128,10 @@ class RunWatch:
         """SIGKILL."""
         return await self._stopped(host_run.kill_hard)
 
+    async def set_concurrency(self, setting: int | str) -> Outcome:
+        """Change the requests in flight of the run while it goes."""
+        return await host_run.turn(self._need_link(), self._run_dir, setting)
+
     async def last_records(self, count: int) -> list[Record]:
         """The newest records, oldest first."""
         return parse_lines(await host_run.last(self._need_link(), self._journal, count))[0]

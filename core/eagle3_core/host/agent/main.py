@@ -12,7 +12,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, Callable, Mapping, Tuple
 
-from eagle3_core.host.agent import facts, launch, proc, read, run, stop
+from eagle3_core.host.agent import control, facts, launch, proc, read, run, stop
 from eagle3_core.host.agent.follow import Follow
 from eagle3_core.host.agent.wire import Header, Refused, Wire
 
@@ -41,6 +41,7 @@ OPERATIONS: dict[str, Callable[..., Answer]] = {
     "run_state": lambda **args: (run.run_state(**args), b""),
     "launch": lambda **args: (launch.launch(**args), b""),
     "stop": lambda **args: (stop.stop(**args), b""),
+    "control": lambda **args: (control.control(**args), b""),
     "http": facts.http_get,
     "gpus": lambda **args: (facts.gpus(**args), b""),
     "disk": lambda **args: (facts.disk(**args), b""),
