@@ -194,6 +194,8 @@ class Failure:
     attempt: int
     clock: str | None
     """Which clock rang: ``connect``, ``first_token``, ``idle`` or ``total``."""
+    why: str | None
+    """What a time-out came from: ``queued``, ``slow``, ``looping`` or ``silent``."""
     message: str
     endpoint: str
     started_at: str

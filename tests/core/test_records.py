@@ -104,7 +104,7 @@ def test_every_state_is_in_one_group() -> None:
 
 def test_a_failure_has_key_and_state_first_and_all_fields_once() -> None:
     failure = Failure(
-        key="k", state=AnswerState.TIMEOUT, sample_id=None, attempt=2, clock="idle",
+        key="k", state=AnswerState.TIMEOUT, sample_id=None, attempt=2, clock="idle", why="silent",
         message="two\nlines", endpoint="e", started_at="t", elapsed_s=1.0, queue_s=0.0,
         first_token_s=None, tokens=3, will_retry=True, reasoning="half", content=None,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from eagle3_core.generation.assemble import Assembler, whole
 from eagle3_core.generation.endpoints import Endpoint
 from eagle3_core.generation.failure import Cause, explain
+from eagle3_core.generation.why import Pace, why, words
 from eagle3_core.records import Answer, AnswerState, Sample
 from eagle3_core.settings import RunSettings
 
@@ -31,7 +32,13 @@ class Attempt:
     """
 
     def __init__(
-        self, sample: Sample, number: int, endpoint: Endpoint, body: dict[str, Any], waited_s: float
+        self,
+        sample: Sample,
+        number: int,
+        endpoint: Endpoint,
+        body: dict[str, Any],
+        waited_s: float,
+        timeout_s: float,
     ) -> None:
         self.sample = sample
         self.number = number
@@ -45,6 +52,7 @@ class Attempt:
         self.rang: str | None = None
         self._trouble: Exception | None = None
         self._body = body
+        self._timeout_s = timeout_s
         self._answering = False
         self._assembler = Assembler()
         self._texts_seen = 0
@@ -122,22 +130,27 @@ class Attempt:
         """Why the ended task failed."""
         if self.rang and isinstance(error, asyncio.CancelledError):
             state = AnswerState.STALLED if self.rang == "idle" else AnswerState.TIMEOUT
-            return Cause(state, f"{_WORDS[self.rang]} ({self._timing()})", clock=self.rang)
+            pace = self._pace(self.rang)
+            said = words(pace)
+            if self.waited_s >= 1:
+                said += f", {self.waited_s:.0f} s in our own queue before"
+            return Cause(state, f"{_WORDS[self.rang]} ({said})", clock=self.rang, why=why(pace))
         return explain(error, answering=self._answering)
 
     def partial(self) -> Answer:
         """The text that had come."""
         return self._assembler.answer()
 
-    def _timing(self) -> str:
-        now = asyncio.get_running_loop().time()
-        parts = [f"{now - self.started:.0f} s"]
-        if self.streamed:
-            if self.first_text is None:
-                parts.append("no token: still queued at the server, or it is stuck")
-            else:
-                rate = self.texts / max(now - self.first_text, 1e-3)
-                parts.append(f"{self.texts} tokens at {rate:.1f}/s")
-        if self.waited_s >= 1:
-            parts.append(f"{self.waited_s:.0f} s in our own queue before")
-        return ", ".join(parts)
+    def _pace(self, clock: str) -> Pace:
+        answer = self.partial()
+        text = (answer.reasoning or answer.reasoning_content or "") + (answer.content or "")
+        first = self.first_text
+        return Pace(
+            clock=clock,
+            streamed=self.streamed,
+            elapsed_s=asyncio.get_running_loop().time() - self.started,
+            first_token_s=None if first is None else first - self.started,
+            tokens=self.texts,
+            needed_s=self._body["max_tokens"] / self._timeout_s,
+            text=text,
+        )

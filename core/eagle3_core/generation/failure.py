@@ -29,6 +29,8 @@ class Cause:
     message: str
     clock: str | None = None
     retry_after_s: float | None = None
+    why: str = ""
+    """Of a time-out: ``queued``, ``slow``, ``looping`` or ``silent``; see ``generation.why``."""
     sent_away: bool = False
     """The server is full and said so (429, 503)."""
     reached: bool = True

@@ -147,7 +147,8 @@ class Generator:
             body = request_body(
                 self._settings, sample, stream=self._choice.streamed, token_ids=self._token_ids
             )
-            attempt = Attempt(sample, tries.number, endpoint, body, loop.time() - self._turn)
+            waited = loop.time() - self._turn
+            attempt = Attempt(sample, tries.number, endpoint, body, waited, self._settings.timeout)
             endpoint.in_flight += 1
             self._attempts.add(attempt)
             self._progress.in_flight += 1

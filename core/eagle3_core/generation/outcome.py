@@ -41,6 +41,7 @@ def failure_of(attempt: Attempt, cause: Cause, partial: Answer, *, will_retry: b
         sample_id=attempt.sample.sample_id,
         attempt=attempt.number,
         clock=cause.clock,
+        why=cause.why or None,
         message=cause.message,
         endpoint=attempt.endpoint.url,
         started_at=attempt.started_at,

@@ -30,6 +30,8 @@ class Progress:
         self.attempts: Counter[AnswerState] = Counter()
         """Failed attempts, retried ones included."""
         self.clocks: Counter[str] = Counter()
+        self.whys: Counter[str] = Counter()
+        """Time-outs by what they came from."""
         self.retries = 0
         self.sent_away = 0
         """Requests that a full server did not take (429, 503)."""
@@ -81,6 +83,8 @@ class Progress:
         self.attempts[cause.state] += 1
         if cause.clock:
             self.clocks[cause.clock] += 1
+        if cause.why:
+            self.whys[cause.why] += 1
         if cause.sent_away:
             self.sent_away += 1
         if again:
@@ -132,6 +136,7 @@ class Progress:
             "kept_by_state": {s.value: n for s, n in self.states.items() if s.group == "kept"},
             "attempts_by_state": {s.value: n for s, n in self.attempts.items()},
             "timeouts_by_clock": dict(self.clocks),
+            "timeouts_by_why": dict(self.whys),
             "retries": self.retries,
             "completions": self.completions,
             "completion_tokens": self.completion_tokens,

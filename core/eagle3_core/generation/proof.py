@@ -29,7 +29,7 @@ async def prove(
     limit = min(settings.max_tokens, LONGEST_TOKENS)
     short = replace(settings, max_tokens=limit)
     body = request_body(short, _QUESTION, stream=settings.stream != "off", token_ids=token_ids)
-    attempt = Attempt(_QUESTION, 1, endpoint, body, 0.0)
+    attempt = Attempt(_QUESTION, 1, endpoint, body, 0.0, settings.timeout)
     loop = asyncio.get_running_loop()
     try:
         answer = await asyncio.wait_for(attempt.task, min(settings.timeout, PATIENCE_S))

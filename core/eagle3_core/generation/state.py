@@ -74,6 +74,10 @@ def judge(
             # The server's parser saw no closing tag, so all of it is thought (vLLM PR 35296).
             reasoning, content = content, None
         flags["cut_in"] = "content" if content else "reasoning"
+        spent = (answer.usage or {}).get("completion_tokens")
+        if answer.finish_reason == "length" and max_tokens and 0 < (spent or 0) < max_tokens:
+            # vLLM shortens max_tokens silently to what fits the context beside the prompt.
+            flags["shortened_to"] = spent
         return Judgement(AnswerState.TRUNCATED, reasoning, content, flags)
     if answer.finish_reason not in _STOPPED and answer.finish_reason != "tool_calls":
         if answer.finish_reason == "content_filter":

@@ -91,6 +91,16 @@ def _why(clock: str, limit: float | None, progress: Progress, server: Server) ->
             f"{server.running}, {progress.concurrency} are asked",
             f"lower concurrency to {server.running}, or {raise_it}; then r",
         )
+    whys = progress.timeouts_by_why
+    if whys.get("looping", 0) > progress.timeouts / 2:
+        return (
+            "the answers repeat themselves until the clock rings",
+            "lower max_tokens, or set a temperature above 0 or a repetition penalty; then r",
+        )
+    if whys.get("queued", 0) > progress.timeouts / 2:
+        return "the server queues requests longer than the clock", (
+            f"lower concurrency, or {raise_it}; then r"
+        )
     if clock == "connect":
         return "the server does not take connections", "look at the server; the run waits for it"
     if clock == "first_token":

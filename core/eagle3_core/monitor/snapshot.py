@@ -73,6 +73,8 @@ class Progress:
     attempts_by_state: dict[str, int] = field(default_factory=dict)
     """Failed attempts, retried ones included, by state."""
     timeouts_by_clock: dict[str, int] = field(default_factory=dict)
+    timeouts_by_why: dict[str, int] = field(default_factory=dict)
+    """``queued``, ``slow``, ``looping``, ``silent``."""
     completion_tokens: int = 0
     elapsed_s: float = 0.0
     eta_s: float | None = None
