@@ -213,3 +213,14 @@ async def test_nothing_is_drawn_when_nothing_changes(make_app, monkeypatch) -> N
         app.fake.tell(Picture(replace(TIMEOUTS, lines=2459)))
         await shows(pilot, "2,459")
         assert drawn
+
+
+async def test_noughts_before_the_first_answer_are_words_not_a_chart(make_app) -> None:
+    app = make_app("connecting")
+    begun = replace(HEALTHY.progress, done=0, kept=0, pending=24_872, kept_by_state={})
+    noughts = tuple(replace(point, requests_s=0.0, tokens_s=0.0) for point in HEALTHY.points)
+    async with app.run_test(size=(120, 36)) as pilot:
+        app.fake.tell(Picture(replace(HEALTHY, lines=0, progress=begun, points=noughts)))
+        await shows(pilot, "No throughput yet: the run goes on, nothing has come so far.")
+        app.fake.tell(Picture(HEALTHY))
+        await shows(pilot, "req/s now 0.55")
