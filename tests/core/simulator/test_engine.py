@@ -10,7 +10,7 @@ from eagle3_core.simulator.settings import SimSettings
 
 
 def engine(**knobs):
-    return Engine(SimSettings(**{"token_rate": 100.0, "prefill_rate": 1e9, **knobs}))
+    return Engine(SimSettings(**{"token_rate": 100.0, "prefill_rate": 1e9, "stream_cost": 0.0, **knobs}))
 
 
 def job(tokens=1000, prompt=10, **pace):
@@ -32,6 +32,21 @@ def test_the_rate_of_a_stream_falls_as_the_batch_grows(batch, rate):
     for one in jobs:
         assert one.produced == pytest.approx(4 * rate, abs=2)
     assert server.metrics.generation_tokens == sum(one.produced for one in jobs)
+
+
+def test_streams_hold_the_engine_up_and_whole_answers_do_not():
+    """Streams of one-token chunks cost a fast server up to half of what it can give."""
+    rates = {}
+    for chunk_tokens in (1, 8, None):
+        knobs = {"chunk_tokens": chunk_tokens} if chunk_tokens else {}
+        server = engine(stream_cost=100.0, batch_cost=0.0, max_num_seqs=100, **knobs)
+        for _ in range(100):
+            server.submit(Job(Script([1] * 1000, "stop"), 10, chunk_tokens=chunk_tokens))
+        play(server, 5)
+        rates[chunk_tokens] = server.metrics.generation_tokens / 5
+    assert rates[None] == pytest.approx(10_000, rel=0.02)
+    assert rates[1] == pytest.approx(5_000, rel=0.02)
+    assert rates[8] == pytest.approx(10_000 / (1 + 1 / 8), rel=0.02)
 
 
 def test_requests_above_the_slots_wait_their_turn():
