@@ -11,7 +11,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fake_watch import NOW, FakeWatch
+from fake_watch import FakeWatch
+from scenarios import NOW
 
 from eagle3_console.app import ConsoleApp
 

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from fake_watch import EMPTY, HEALTHY, LOST
+from scenarios import EMPTY, HEALTHY, LOST
 
 from eagle3_console.actions import ACTIONS, available, bindings, markdown_table
 from eagle3_console.screens.help import HelpScreen

@@ -2,7 +2,8 @@ import asyncio
 from dataclasses import replace
 from itertools import pairwise
 
-from fake_watch import HEALTHY, FakeWatch, record
+from fake_watch import FakeWatch
+from scenarios import HEALTHY, record
 from textual.message import Message
 
 from eagle3_console import bridge as bridge_module

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from fake_watch import KILLED, NOW, record
+from scenarios import KILLED, NOW, record
 from screen_text import screen_text, shows, until
 from textual.pilot import Pilot
 

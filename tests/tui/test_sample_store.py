@@ -1,4 +1,4 @@
-from fake_watch import record
+from scenarios import record
 
 from eagle3_console.sample_store import KEEP_RECORDS, SampleStore
 from eagle3_core.records import AnswerState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_watch import HEALTHY, LOST, NOW, RUN, TIMEOUTS, record
+from scenarios import HEALTHY, LOST, NOW, RUN, TIMEOUTS, record
 from screen_text import screen_text, shows, until
 
 from eagle3_console import words

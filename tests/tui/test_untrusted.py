@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_watch import HEALTHY, TIMEOUTS, record
+from scenarios import HEALTHY, TIMEOUTS, record
 from screen_text import screen_text, shows, until
 
 from eagle3_core.errors import UserError
