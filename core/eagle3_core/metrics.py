@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SAMPLE = re.compile(
-    r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?[ \t]+([+-]?(?:[\d.eE+-]+|Inf|NaN))(?:[ \t]+\d+)?\s*$"
+    r"""([a-zA-Z_:][\w:]*)(?![\w:])[ \t]*       # name
+    (?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?      # labels: a brace in quotes ends nothing
+    [ \t]*([+-]?[\w.][\w.+-]*)(?:\s|$)        # value; a time or an exemplar may follow
+    """,
+    re.VERBOSE,
 )
 
 _SUMMED = {
@@ -22,6 +26,9 @@ _AVERAGED = {
 
 NAMES = tuple(name for names in (*_SUMMED.values(), *_AVERAGED.values()) for name in names)
 """Every metric that is read, for a host that filters before it sends."""
+
+_MOST = 1e18
+"""No server counts as far: what is more is no number."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,8 @@ def parse(text: str) -> ServerNumbers:
     for line in text.split("\n"):
         match = _SAMPLE.match(line)
         if match and match[1] in NAMES:
-            value = float(match[3])
-            if value == value:  # NaN says nothing
+            value = _number(match[2])
+            if value is not None:
                 found.setdefault(match[1], []).append(value)
     summed = {field: _first(found, names) for field, names in _SUMMED.items()}
     averaged = {field: _first(found, names) for field, names in _AVERAGED.items()}
@@ -50,6 +57,15 @@ def parse(text: str) -> ServerNumbers:
         **{field: sum(values) for field, values in summed.items() if values},
         **{field: sum(values) / len(values) for field, values in averaged.items() if values},
     )
+
+
+def _number(text: str) -> float | None:
+    """A count that somebody could have counted; NaN, Inf and words say nothing."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < _MOST else None
 
 
 def add(numbers: Iterable[ServerNumbers]) -> ServerNumbers:
