@@ -6,9 +6,10 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 
 from eagle3_console.ask import prompts
@@ -20,9 +21,9 @@ from eagle3_core.generation.concurrency import setting
 from eagle3_core.host import run as host_run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import AgentError, Link, LinkLost, closing
-from eagle3_core.metrics import NAMES, add, parse
 from eagle3_core.monitor.events import Outcome
 from eagle3_core.monitor.records import parse_lines
+from eagle3_core.monitor.server import ask_servers
 from eagle3_core.monitor.snapshot import Link as LinkPicture
 from eagle3_core.monitor.snapshot import LinkState, Snapshot
 from eagle3_core.monitor.state import RunView
@@ -69,6 +70,10 @@ async def run(name: str, args: argparse.Namespace, target: RunTarget) -> int:
         ) from None
     except AgentError as error:
         raise UserError(error.message, error.mend or "see the log of the run") from None
+    except BrokenPipeError:
+        # The reader, as head, has had enough; the interpreter's own last flush must not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 async def _status(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
@@ -87,20 +92,10 @@ async def take_picture(link: Link, target: RunTarget) -> Snapshot:
     journal = host_run.journal_of(target.run_dir)
     count = await host_run.count(link, journal)
     recent, _ = parse_lines(await host_run.last(link, journal, 50))
-    view.take_records(recent, count.lines)
+    view.take_records(recent, count.lines, count.reason)
     view.take_state(await host_run.state(link, target.run_dir))
-    try:
-        pages = [await _page(link, url) for url in view.server_urls()]
-        if pages:
-            view.take_server(add(parse(page) for page in pages))
-    except AgentError as error:
-        view.no_server(error.message)
+    await ask_servers(link, view)
     return view.snapshot()
-
-
-async def _page(link: Link, url: str) -> str:
-    _, body = await link.call_bytes("http", url=url, keep=list(NAMES))
-    return body.decode(errors="replace")
 
 
 async def _start(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
@@ -127,19 +122,17 @@ async def _concurrency(link: Link, args: argparse.Namespace, target: RunTarget) 
 
 async def _logs(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
     path = str(RunDir(PurePosixPath(target.run_dir)).log)
-    for line in await host_run.last(link, path, args.n):
-        _out(printable(line.decode(errors="replace")))
-    if args.follow:
-        async for line in _new_lines(link, path):
+    if not args.follow:
+        for line in await host_run.last(link, path, args.n):
             _out(printable(line.decode(errors="replace")))
-    return 0
-
-
-async def _new_lines(link: Link, path: str) -> AsyncIterator[bytes]:
+        return 0
     with contextlib.suppress(asyncio.CancelledError):
-        async for piece in Tail(path, count=False, bytes_back=0).follow(link):
+        async for piece in Tail(path, count=False, lines_back=args.n).follow(link):
+            if piece.note:
+                sys.stderr.write(printable(f"{path}: {piece.note}") + "\n")
             for line in piece.lines:
-                yield line
+                _out(printable(line.decode(errors="replace")))
+    return 0
 
 
 async def _samples(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
@@ -165,7 +158,8 @@ def _told(outcome: Outcome) -> int:
 
 
 def _out(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    # What is for programs stays as it is, unless it is a terminal that would read it.
+    sys.stdout.write((printable(text) if sys.stdout.isatty() else text) + "\n")
     sys.stdout.flush()
 
 

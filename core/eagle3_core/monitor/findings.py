@@ -61,7 +61,7 @@ def _reasoning_missing(snapshot: Snapshot, recent: Sequence[Record]) -> Finding 
 
 def _timeouts(snapshot: Snapshot) -> Finding | None:
     progress = snapshot.progress
-    ended = progress.done + progress.kept + progress.errors
+    ended = _ended(progress)
     if not progress.timeouts or progress.timeouts < ended * MANY:
         return None
     clock = max(progress.timeouts_by_clock, key=lambda name: progress.timeouts_by_clock[name])
@@ -113,19 +113,29 @@ def _why(clock: str, limit: float | None, progress: Progress, server: Server) ->
 
 def _failing(snapshot: Snapshot) -> Finding | None:
     progress = snapshot.progress
-    errors = progress.errors - progress.timeouts
-    ended = progress.done + progress.kept + progress.errors
+    # What a clock ended is a finding of its own; the states of clocks are timeout and stalled.
+    states = {
+        state: count
+        for state, count in progress.attempts_by_state.items()
+        if state not in (AnswerState.TIMEOUT.value, AnswerState.STALLED.value)
+    }
+    errors, ended = sum(states.values()), _ended(progress)
     if errors < 3 or errors < ended * 0.05:
         return None
-    states = sorted(progress.attempts_by_state.items(), key=lambda item: -item[1])
+    ordered = sorted(states.items(), key=lambda item: -item[1])
     return Finding(
         "failing requests",
         "warning",
         f"{errors:,} of {ended:,} attempts failed: "
-        + ", ".join(f"{count:,} {state}" for state, count in states),
+        + ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in ordered),
         "the server, or what is between, breaks off or refuses requests",
         "the log names each one; they are asked again by themselves",
     )
+
+
+def _ended(progress: Progress) -> int:
+    """Attempts that ended, well or not."""
+    return progress.done + progress.kept + max(progress.errors, progress.timeouts)
 
 
 def _truncated(progress: Progress) -> Finding | None:

@@ -22,7 +22,9 @@ class Meter:
         self._points: deque[tuple[float, float]] = deque()
 
     def add(self, at: float, value: float) -> None:
-        """Take a reading, ``at`` in seconds of any steady clock."""
+        """Take a reading, ``at`` in seconds; a clock that was set back begins a new window."""
+        if self._points and at < self._points[-1][0]:
+            self._points.clear()
         if self._last is not None:
             self._total += value - self._last if value >= self._last else value
         self._last = value

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eagle3_core.host.run import RunState
 from eagle3_core.metrics import ServerNumbers
 from eagle3_core.monitor.findings import find
+from eagle3_core.monitor.late import Late
 from eagle3_core.monitor.rates import Meter
 from eagle3_core.monitor.snapshot import (
     Link,
@@ -16,11 +18,11 @@ from eagle3_core.monitor.snapshot import (
     Point,
     Process,
     ProcessState,
-    Progress,
     Rates,
     Server,
     Snapshot,
 )
+from eagle3_core.monitor.status import number, progress_of, rates_of, whole
 from eagle3_core.records import Record
 
 CHART_WINDOW_S = 10.0
@@ -46,6 +48,7 @@ class RunView:
         self.recent: deque[Record] = deque(maxlen=RECENT)
         self.lines: int | None = None
         self.lines_detail = ""
+        self._unreadable = ""
         self._state: RunState | None = None
         self._data_at: float | None = None
         self._server = Server()
@@ -54,7 +57,9 @@ class RunView:
         self._tokens = Meter(CHART_WINDOW_S)
         self._errors = Meter(CHART_WINDOW_S)
         self._server_tokens = Meter(CHART_WINDOW_S)
-        self._behind_since: float | None = None
+        self._late = Late()
+        self._counted: tuple[str, object] | None = None
+        """What the meters read: the status of which run, or the lines."""
 
     @property
     def state(self) -> RunState | None:
@@ -74,31 +79,31 @@ class RunView:
                 else f"no such directory {state.run_dir}"
             )
         else:
-            self.lines_detail = ""
-        progress = self._progress()
+            self.lines_detail = self._unreadable
         running = state.process.alive
-        if state.status is not None and running:
-            self._answers.add(now, progress.done + progress.kept)
-            self._tokens.add(
-                now, progress.completion_tokens + state.status.get("streamed_tokens", 0)
-            )
-            self._errors.add(now, progress.errors)
-        elif self.lines is not None:
-            self._answers.add(now, self.lines)
-        self._watch_the_file(progress, now)
+        self._read_meters(state, now)
+        counted = whole((self._own_status() or {}).get("lines"))
+        self._late.look(now, counted if running else None, self.lines)
         self._add_point(now, running)
 
-    def take_records(self, records: Sequence[Record], lines: int) -> None:
-        """New records, and the lines the journal has now."""
+    def take_records(self, records: Sequence[Record], lines: int, unreadable: str = "") -> None:
+        """New records, and the lines the journal has now, or why it cannot be read."""
+        if lines < (self.lines or 0):
+            self.recent.clear()  # the file began anew: what it held is no evidence any more
         self.recent.extend(records)
         self.lines = lines
+        self._unreadable = unreadable
 
     def server_urls(self) -> list[str]:
         """Where the servers of the run say how they are."""
         state = self._state
         settings = (state.settings or state.launch or {}) if state else {}
-        urls = settings.get("base_url") or []
-        return [url.rstrip("/").removesuffix("/v1") + "/metrics" for url in urls]
+        urls = settings.get("base_url")
+        return [
+            url.rstrip("/").removesuffix("/v1") + "/metrics"
+            for url in (urls if isinstance(urls, list) else [])
+            if isinstance(url, str)
+        ]
 
     def take_server(self, numbers: ServerNumbers) -> None:
         """The server's own numbers."""
@@ -117,9 +122,10 @@ class RunView:
         self._server = Server(error=why)
 
     def lost(self) -> None:
-        """The link is gone: rates would span the gap."""
-        for meter in (self._answers, self._tokens, self._errors, self._server_tokens):
-            meter.forget()
+        """The link is gone: rates would span the gap, and nothing can be late in it."""
+        self._forget()
+        self._server_tokens.forget()
+        self._late = Late()
 
     def snapshot(self) -> Snapshot:
         """The picture now."""
@@ -134,7 +140,7 @@ class RunView:
             lines=self.lines,
             lines_detail=self.lines_detail,
             journal_bytes=state.journal.size if state else 0,
-            progress=self._progress(),
+            progress=progress_of(state.status if state else None),
             rates=self._rates(),
             server=self._server,
             data_at=self._data_at,
@@ -142,32 +148,55 @@ class RunView:
             points=tuple(self._points),
             settings=(state.settings or state.launch) if state else None,
         )
-        behind = now - self._behind_since if self._behind_since is not None else 0.0
-        findings = find(picture, self.recent, behind)
-        return Snapshot(**{**picture.__dict__, "findings": findings})
+        return replace(picture, findings=find(picture, self.recent, self._late.seconds(now)))
 
-    def _progress(self) -> Progress:
-        status = self._state.status if self._state else None
+    def _read_meters(self, state: RunState, now: float) -> None:
+        """Read the counters of a living run; another run's are another counter, not growth."""
+        status = self._own_status()
+        counted: tuple[str, object] | None = None
+        if state.process.alive and status is not None:
+            counted = ("status", status.get("run_id"))
+        elif state.process.alive and state.status is None and self.lines is not None:
+            counted = ("lines", (state.record or {}).get("run_id"))
+        if counted is None or counted != self._counted:
+            self._forget()
+        self._counted = counted
+        if counted is None:
+            return
         if status is None:
-            return Progress()
-        names = Progress.__dataclass_fields__
-        return Progress(**{name: value for name, value in status.items() if name in names})
+            self._answers.add(now, self.lines or 0)
+            return
+        progress = progress_of(status)
+        self._answers.add(now, progress.done + progress.kept)
+        streamed = number(status.get("streamed_tokens")) or 0
+        self._tokens.add(now, progress.completion_tokens + streamed)
+        self._errors.add(now, progress.errors)
+
+    def _own_status(self) -> dict[str, Any] | None:
+        """The status of the process on record; just after a start it is still the one before's."""
+        state = self._state
+        if state is None or state.status is None:
+            return None
+        said, ours = state.status.get("run_id"), (state.record or {}).get("run_id")
+        return state.status if said is None or said == ours else None
+
+    def _forget(self) -> None:
+        for meter in (self._answers, self._tokens, self._errors):
+            meter.forget()
 
     def _rates(self) -> Rates:
-        status = self._state.status if self._state else None
         if self._state is None or not self._state.process.alive:
             return Rates()
-        said: dict[str, Any] = (status or {}).get("rates") or {}
+        said = rates_of(self._own_status())
+        server = self._server.tokens_s
         return Rates(
-            requests_s=said.get("requests_s") if said else self._answers.rate,
-            tokens_s=self._server.tokens_s
-            if self._server.tokens_s is not None
-            else self._tokens.rate,
-            error_share=said.get("error_share"),
+            requests_s=self._answers.rate if said.requests_s is None else said.requests_s,
+            tokens_s=self._tokens.rate if server is None else server,
+            error_share=said.error_share,
         )
 
     def _add_point(self, now: float, running: bool) -> None:
-        if self._points and now - self._points[-1].at < 0.9:
+        if self._points and 0 <= now - self._points[-1].at < 0.9:
             return
         tokens = self._server.tokens_s if self._server.tokens_s is not None else self._tokens.rate
         self._points.append(
@@ -178,13 +207,6 @@ class RunView:
                 errors_s=(self._errors.rate or 0.0) if running else 0.0,
             )
         )
-
-    def _watch_the_file(self, progress: Progress, now: float) -> None:
-        counted = (self._state.status or {}).get("lines") if self._state else None
-        if counted is None or self.lines is None or self.lines >= counted:
-            self._behind_since = None
-        elif self._behind_since is None:
-            self._behind_since = now
 
 
 def _whole(value: float | None) -> int | None:

@@ -17,6 +17,9 @@ from eagle3_core.host.follow import (
 )
 from eagle3_core.host.link import Link
 
+LONGEST_LINE = 16 << 20
+"""Bytes kept of a line that does not end: a file without newlines must not fill the memory."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -38,15 +41,16 @@ class Tail:
     Args:
         path: on the host.
         count: count its lines from the start.
-        bytes_back: how much of what is there already comes as text.
+        lines_back: how many lines of what is there already come as text; ``None``: 64 KiB of them.
     """
 
-    def __init__(self, path: str, *, count: bool, bytes_back: int = 65536) -> None:
+    def __init__(self, path: str, *, count: bool, lines_back: int | None = None) -> None:
         self._path = path
         self._count = count
-        self._bytes_back = bytes_back
+        self._lines_back = lines_back
         self._checkpoint: Checkpoint | None = None
         self._rest = b""
+        self._lines = 0
 
     @property
     def partial(self) -> bytes:
@@ -58,17 +62,21 @@ class Tail:
         options: dict[str, Any] = {
             "checkpoint": self._checkpoint,
             "count": self._count,
-            "bytes_back": self._bytes_back,
+            "lines_back": self._lines_back,
         }
         async for event in link.follow(self._path, **options):
             if isinstance(event, Data):
-                self._checkpoint = event.checkpoint
+                self._checkpoint, self._lines = event.checkpoint, event.lines
                 rest = b"" if event.skipped else self._rest
                 *lines, self._rest = (rest + event.text).split(b"\n")
+                self._rest = self._rest[-LONGEST_LINE:]
                 yield Piece(lines, event.lines, event.skipped)
-            elif not (isinstance(event, Opened) and event.resumed):
-                self._rest = b""
+            elif isinstance(event, Missing):
                 yield Piece([], 0, note=_note(event))
+            else:
+                if not (isinstance(event, Opened) and event.resumed):
+                    self._rest, self._lines = b"", 0
+                yield Piece([], self._lines, note=_note(event))
 
 
 def _note(event: FollowEvent) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -17,10 +18,11 @@ from eagle3_core.host.link import AgentError, Link, LinkLost
 from eagle3_core.host.prompts import Prompts
 from eagle3_core.host.ssh_trouble import UNREACHABLE
 from eagle3_core.host.target import HostTarget
-from eagle3_core.metrics import NAMES, add, parse
 from eagle3_core.monitor import snapshot as shown
 from eagle3_core.monitor.events import LogLines, NewRecords, Outcome, Picture, WatchEvent
+from eagle3_core.monitor.log_backlog import LogBacklog
 from eagle3_core.monitor.records import parse_lines
+from eagle3_core.monitor.server import ask_servers
 from eagle3_core.monitor.state import RunView
 from eagle3_core.monitor.tail import Tail
 from eagle3_core.records import Record
@@ -33,6 +35,7 @@ EVENTS_EVERY_S = 0.25
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0
 _KEPT_LOG_LINES = 20_000
+_KEPT_PARTIAL = 65_536
 _KEPT_RECORDS = 200
 
 
@@ -73,22 +76,27 @@ class RunWatch:
         self._log_tail = Tail(str(paths.log), count=False)
         self._link: Link | None = None
         self._first_link = link
-        self._log: deque[LogLines] = deque()
+        self._log = LogBacklog(_KEPT_LOG_LINES)
         self._records: deque[Record] = deque(maxlen=_KEPT_RECORDS)
         self._bad_lines = 0
         self._changed = asyncio.Event()
         self._closed = False
         self._keeper: asyncio.Task[None] | None = None
+        self._lost_at: float | None = None
 
     async def events(self) -> AsyncIterator[WatchEvent]:
         """All that happens, coalesced to four times a second, until :meth:`close`."""
-        self._keeper = self._keeper or asyncio.create_task(self._keep_connected())
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._keep_connected())
+            self._keeper.add_done_callback(lambda _: self._changed.set())
         self._changed.set()
         while not self._closed:
             await self._changed.wait()
             self._changed.clear()
-            while self._log:
-                yield self._log.popleft()
+            if self._keeper.done() and not self._closed:
+                self._keeper.result()  # an error of ours ends the watch; it must not end in silence
+            for part in self._log.take():
+                yield part
             if self._records or self._bad_lines:
                 records, bad = tuple(self._records), self._bad_lines
                 self._records.clear()
@@ -103,8 +111,7 @@ class RunWatch:
         self._changed.set()
         if self._keeper:
             self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+            await asyncio.gather(self._keeper, return_exceptions=True)
         if self._first_link:
             await self._first_link.close()
 
@@ -130,33 +137,47 @@ class RunWatch:
 
     async def set_concurrency(self, setting: int | str) -> Outcome:
         """Change the requests in flight of the run while it goes."""
-        return await host_run.turn(self._need_link(), self._run_dir, setting)
+        async with self._link_for_commands() as link:
+            return await host_run.turn(link, self._run_dir, setting)
 
     async def last_records(self, count: int) -> list[Record]:
         """The newest records, oldest first."""
-        return parse_lines(await host_run.last(self._need_link(), self._journal, count))[0]
+        async with self._link_for_commands() as link:
+            return parse_lines(await host_run.last(link, self._journal, count))[0]
 
     async def random_records(self, count: int) -> list[Record]:
         """Records at random, each equally likely."""
-        return parse_lines(await host_run.sample(self._need_link(), self._journal, count))[0]
+        async with self._link_for_commands() as link:
+            return parse_lines(await host_run.sample(link, self._journal, count))[0]
 
     async def _launched(self, launch: Callable[..., Awaitable[shown.Process]]) -> Outcome:
-        link = self._need_link()
-        process = await launch(link, self._run_dir, self._settings, self._python)
-        state = await self._ask_state(link)
-        command = " ".join((state.record or {}).get("argv", []))
+        async with self._link_for_commands() as link:
+            process = await launch(link, self._run_dir, self._settings, self._python)
+            state = await self._ask_state(link)
+        argv = (state.record or {}).get("argv") or []
+        command = shlex.join(str(word) for word in argv)
         return Outcome(process.alive, f"started as pid {process.pid}", command)
 
     async def _stopped(self, stop: Callable[[Link, str], Awaitable[host_run.Stopped]]) -> Outcome:
-        link = self._need_link()
-        outcome = await stop(link, self._run_dir)
-        await self._ask_state(link)
+        async with self._link_for_commands() as link:
+            outcome = await stop(link, self._run_dir)
+            await self._ask_state(link)
         return outcome
 
-    def _need_link(self) -> Link:
+    @contextlib.asynccontextmanager
+    async def _link_for_commands(self) -> AsyncIterator[Link]:
+        """The link; what goes wrong on it, or at its other end, is told as a ``UserError``."""
+        name = self._target.name
         if self._link is None:
-            raise UserError(f"{self._target.name} is not connected", "wait until the link is back")
-        return self._link
+            raise UserError(f"{name} is not connected", "wait until the link is back")
+        try:
+            yield self._link
+        except LinkLost as error:
+            raise UserError(
+                f"the link to {name} broke ({error.reason})", "look at the run when it is back"
+            ) from None
+        except AgentError as error:
+            raise UserError(error.message, error.mend or "see the log of the run") from None
 
     async def _keep_connected(self) -> None:
         delay = FIRST_RETRY_S
@@ -201,7 +222,13 @@ class RunWatch:
     def _say_link(
         self, state: shown.LinkState, detail: str, *, retry_at: float | None = None
     ) -> None:
-        self._view.link = shown.Link(state, self._clock(), detail, retry_at)
+        now = since = self._clock()
+        if state is shown.LinkState.CONNECTED:
+            self._lost_at = None
+        elif state is shown.LinkState.LOST:
+            # Tries that fail do not begin the loss anew.
+            since = self._lost_at = self._lost_at or now
+        self._view.link = shown.Link(state, since, detail, retry_at)
         self._changed.set()
 
     async def _poll_state(self, link: Link) -> None:
@@ -217,35 +244,21 @@ class RunWatch:
 
     async def _poll_metrics(self, link: Link) -> None:
         while True:
-            try:
-                pages = [await _metrics(link, url) for url in self._view.server_urls()]
-            except AgentError as error:
-                self._view.no_server(error.message)
-            else:
-                if pages:
-                    self._view.take_server(add(parse(page) for page in pages))
+            await ask_servers(link, self._view)
+            self._changed.set()
             await asyncio.sleep(METRICS_EVERY_S)
 
     async def _read_log(self, link: Link) -> None:
         async for piece in self._log_tail.follow(link):
             lines = tuple(line.decode(errors="replace") for line in piece.lines)
-            partial = self._log_tail.partial.decode(errors="replace")
-            self._log.append(LogLines(lines, partial, piece.skipped, piece.note))
-            while sum(len(part.lines) for part in self._log) > _KEPT_LOG_LINES:
-                self._log.popleft()
+            partial = self._log_tail.partial[-_KEPT_PARTIAL:].decode(errors="replace")
+            self._log.add(LogLines(lines, partial, piece.skipped, piece.note))
             self._changed.set()
 
     async def _read_journal(self, link: Link) -> None:
         async for piece in self._journal_tail.follow(link):
             records, bad = parse_lines(piece.lines)
-            self._view.take_records(records, piece.count)
+            self._view.take_records(records, piece.count, piece.note if not piece.count else "")
             self._records.extend(records)
             self._bad_lines += bad
             self._changed.set()
-
-
-async def _metrics(link: Link, url: str) -> str:
-    status, body = await link.call_bytes("http", url=url, keep=list(NAMES))
-    if status != 200:
-        raise AgentError("http", f"{url} answers HTTP {status}")
-    return str(body.decode(errors="replace"))
