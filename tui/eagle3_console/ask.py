@@ -21,16 +21,16 @@ class TerminalPrompts:
             f"  {question.algorithm} {question.fingerprint}{known}\n"
             f"It would be written to {question.file}."
         )
-        answer = await asyncio.to_thread(input, "Trust it? (yes/no) ")
-        return answer.strip().lower() == "yes"
+        answer = await _plain("Trust it? (yes/no) ")
+        return answer is not None and answer.strip().lower() == "yes"
 
     async def passphrase(self, key_file: str, attempt: int) -> str | None:
         again = "wrong; " if attempt else ""
-        return await _secret(f"{again}passphrase for {key_file}: ")
+        return await _secret(f"{again}passphrase for {key_file}: ") or None
 
     async def password(self, user: str, host: str, attempt: int) -> str | None:
         again = "wrong; " if attempt else ""
-        return await _secret(f"{again}password for {user}@{host}: ")
+        return await _secret(f"{again}password for {user}@{host}: ") or None
 
     async def challenge(
         self, host: str, title: str, instructions: str, questions: Sequence[tuple[str, bool]]
@@ -38,13 +38,12 @@ class TerminalPrompts:
         for line in (title, instructions):
             if line.strip():
                 _say(line)
-        answers = []
+        answers: list[str] = []
         for text, echo in questions:
-            shown = printable(text)
-            if echo:
-                answers.append(await asyncio.to_thread(input, shown))
-            else:
-                answers.append(await asyncio.to_thread(getpass.getpass, shown))
+            answer = await (_plain if echo else _secret)(text)
+            if answer is None:
+                return None
+            answers.append(answer)
         return answers
 
 
@@ -53,8 +52,19 @@ def prompts() -> Prompts:
     return TerminalPrompts() if sys.stdin.isatty() and sys.stderr.isatty() else Headless()
 
 
+async def _plain(text: str) -> str | None:
+    """One line from the terminal; ``None`` at its end. Standard output is for answers alone."""
+    sys.stderr.write(printable(text))
+    sys.stderr.flush()
+    line = await asyncio.to_thread(sys.stdin.readline)
+    return line.rstrip("\n") if line else None
+
+
 async def _secret(text: str) -> str | None:
-    return await asyncio.to_thread(getpass.getpass, printable(text)) or None
+    try:
+        return await asyncio.to_thread(getpass.getpass, printable(text))
+    except EOFError:
+        return None
 
 
 def _say(text: str) -> None:

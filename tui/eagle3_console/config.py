@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from eagle3_core.errors import UserError
-from eagle3_core.settings import RunSettings, from_mapping
+from eagle3_core.host.target import HostTarget
+from eagle3_core.settings import from_mapping
 
 CONFIRM = ("", "always")
 
@@ -61,6 +62,10 @@ def load(path: Path | None = None) -> Config:
     try:
         data = file.read_bytes()
     except FileNotFoundError:
+        if "EAGLE3_CONSOLE_CONFIG" in os.environ and path is None:
+            raise UserError(
+                f"{file} does not exist", "mend or unset EAGLE3_CONSOLE_CONFIG"
+            ) from None
         return Config()
     except OSError as error:
         raise UserError(
@@ -82,17 +87,16 @@ def load(path: Path | None = None) -> Config:
     return Config(config.theme, config.confirm, config.read_only, named)
 
 
-def run_settings(profile: Profile) -> dict[str, Any] | None:
-    """What the profile's ``generate`` table asks for, checked; ``None`` when it has none.
+def run_settings(
+    values: Mapping[str, Any], run_dir: str, *, where: str = "the generate table"
+) -> dict[str, Any]:
+    """Settings of a run, checked; ``output`` is the run's own when it is not given.
 
     Raises:
-        UserError: a key is unknown or a value cannot work.
+        UserError: a key is unknown or missing, or a value cannot work; names ``where``.
     """
-    if not profile.generate:
-        return None
-    output = f"{profile.run.rstrip('/')}/prepared/raw_responses.jsonl"
-    values: dict[str, Any] = {"output": output} | profile.generate
-    return from_mapping(values, where="the generate table").to_json()
+    output = f"{run_dir.rstrip('/')}/prepared/raw_responses.jsonl"
+    return from_mapping({"output": output} | dict(values), where=where).to_json()
 
 
 def _profile(name: str, table: Any, file: Path) -> Profile:
@@ -100,16 +104,15 @@ def _profile(name: str, table: Any, file: Path) -> Profile:
     if not isinstance(table, dict):
         raise UserError(f"{where} is no table", f"write [profiles.{name}]")
     for key in ("host", "run"):
-        if key not in table:
+        if not table.get(key, ""):
             raise UserError(f"{where} lacks {key}", f'add {key} = "…"')
     profile: Profile = _fill(Profile, table, where)
-    known = {knob.name for knob in fields(RunSettings)}
-    for key in profile.generate:
-        if key not in known:
-            raise UserError(
-                f"{where}.generate has the unknown key {key!r}",
-                f"use some of {', '.join(sorted(known))}",
-            )
+    try:
+        HostTarget(profile.host)
+    except UserError as error:
+        raise UserError(f"{where}: {error.problem}", error.mend) from None
+    if profile.generate:
+        run_settings(profile.generate, profile.run, where=f"{where}.generate")
     return profile
 
 
@@ -120,9 +123,12 @@ def _fill(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
             known = ", ".join(sorted(hints))
             raise UserError(f"{where} has the unknown key {key!r}", f"use some of {known}")
         plain = getattr(hints[key], "__origin__", hints[key])
-        if not isinstance(value, plain):
-            raise UserError(f"{where}: {key} = {value!r} is no {_NAMES[plain]}", "mend its value")
+        words = value if plain is list and isinstance(value, list) else []
+        if not isinstance(value, plain) or not all(isinstance(word, str) for word in words):
+            raise UserError(
+                f"{where}: {key} = {value!r} is of the wrong kind", f"give {_NAMES[plain]}"
+            )
     return kind(**values)
 
 
-_NAMES = {str: "text", bool: "true or false", list: "list", dict: "table"}
+_NAMES = {str: "a text", bool: "true or false", list: "a list of texts", dict: "a table"}

@@ -18,8 +18,7 @@ def status_text(picture: Snapshot) -> str:
     rows = [f"{picture.host} · {picture.run}", lines]
     word = str(process_word(process, progress.phase))
     rows.append(f"{word} · pid {process.pid}" if process.pid else word)
-    if progress.message:
-        rows[-1] += f" · {progress.message}"
+    rows[-1] += "".join(f" · {text}" for text in (process.detail, progress.message) if text)
     if progress.samples:
         ended = progress.done + progress.kept + progress.failed
         rows.append(

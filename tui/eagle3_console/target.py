@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from eagle3_console.config import Config, Profile, run_settings
 from eagle3_core.errors import UserError
 from eagle3_core.host.target import HostTarget
-from eagle3_core.settings import from_mapping, read_file
+from eagle3_core.settings import read_file
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,16 @@ def choose(args: argparse.Namespace, config: Config) -> RunTarget:
         identity=Path(identity).expanduser() if identity else None,
         prefix=tuple(profile.prefix) if profile else (),
     )
-    named = args.profile if profile and args.profile else f"--host {host} --run {run}"
-    return RunTarget(
-        host_target, run, _settings(args, profile, run), python, f"eagle3-console {named}"
-    )
+    return RunTarget(host_target, run, _settings(args, profile, run), python, _come_back(args))
+
+
+def _come_back(args: argparse.Namespace) -> str:
+    words = ["eagle3-console", *([args.profile] if args.profile else [])]
+    for name in ("host", "run", "settings", "python", "identity", "ssh_config"):
+        value = getattr(args, name)
+        if value:
+            words += [f"--{name.replace('_', '-')}", value]
+    return shlex.join(words)
 
 
 def _profile(args: argparse.Namespace, config: Config) -> Profile | None:
@@ -82,8 +89,5 @@ def _profile(args: argparse.Namespace, config: Config) -> Profile | None:
 
 def _settings(args: argparse.Namespace, profile: Profile | None, run: str) -> dict[str, Any] | None:
     if args.settings:
-        values = {"output": f"{run.rstrip('/')}/prepared/raw_responses.jsonl"} | read_file(
-            args.settings
-        )
-        return from_mapping(values, where=args.settings).to_json()
-    return run_settings(profile) if profile else None
+        return run_settings(read_file(args.settings), run, where=args.settings)
+    return run_settings(profile.generate, run) if profile and profile.generate else None
