@@ -65,6 +65,9 @@ class FakeWatch:
     async def restart(self) -> Outcome:
         return await self._command("restart")
 
+    async def set_concurrency(self, setting: int | str) -> Outcome:
+        return await self._command(f"concurrency {setting}")
+
     async def last_records(self, count: int) -> list[Record]:
         if self.fails is not None:
             raise UserError("the journal cannot be read", "look at its permissions")

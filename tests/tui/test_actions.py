@@ -38,7 +38,7 @@ def test_every_action_is_in_the_help_and_in_the_readme_table() -> None:
 
 def test_read_only_leaves_out_all_that_changes_the_run() -> None:
     left = {action.id for action in ACTIONS} - {action.id for action in available(read_only=True)}
-    assert left == {"start", "drain", "kill", "restart", "kill_hard"}
+    assert left == {"start", "drain", "kill", "restart", "kill_hard", "concurrency"}
 
 
 def test_an_action_says_why_it_cannot_be_done() -> None:

@@ -12,6 +12,7 @@ from screen_text import screen_text, shows, until
 from textual.pilot import Pilot
 
 from eagle3_console.actions import ACTIONS
+from eagle3_console.screens.concurrency import ConcurrencyScreen
 from eagle3_console.screens.confirm import ConfirmScreen
 from eagle3_console.screens.help import HelpScreen
 from eagle3_core.monitor.events import LogLines, NewRecords, Picture
@@ -73,6 +74,23 @@ async def _(pilot: Pilot) -> None:
     assert pilot.app.fake.sent == []
     await pilot.press("y")
     await until(pilot, lambda: pilot.app.fake.sent == ["kill_hard"])
+
+
+@check("concurrency")
+async def _(pilot: Pilot) -> None:
+    await pilot.press("c")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ConcurrencyScreen))
+    await shows(pilot, "now 128")
+    await pilot.press("0", "enter")
+    await shows(pilot, "give a whole number from 1 to 4,096, or auto")
+    assert pilot.app.fake.sent == []
+    await pilot.press("backspace", *"auto", "enter")
+    await until(pilot, lambda: pilot.app.fake.sent == ["concurrency auto"])
+    await pilot.press("c")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ConcurrencyScreen))
+    await pilot.press("escape")
+    await until(pilot, lambda: not isinstance(pilot.app.screen, ConcurrencyScreen))
+    assert pilot.app.fake.sent == ["concurrency auto"]
 
 
 def _alone(name: str, key: str, number: int) -> Check:

@@ -131,4 +131,4 @@ async def test_a_break_in_the_file_is_shown(make_app, note: str) -> None:
 async def test_a_missing_log_says_where_it_should_be(make_app) -> None:
     app = make_app("empty")
     async with app.run_test(size=SIZE) as pilot:
-        await shows(pilot, "No log yet, missing: /data/eagle3/kimi-k2/perfectblend/inference.log")
+        await shows(pilot, "No log yet, /data/eagle3/kimi-k2/perfectblend/inference.log")

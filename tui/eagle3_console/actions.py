@@ -131,6 +131,16 @@ ACTIONS: tuple[Action, ...] = (
         when=_can_sweep,
     ),
     Action(
+        "concurrency",
+        "c",
+        "concurrency",
+        "change how many requests are in flight while the run goes",
+        "Run",
+        "app.concurrency",
+        dangerous=True,
+        when=_can_stop,
+    ),
+    Action(
         "throughput", "1", "throughput", "throughput alone, large", "Panels", "solo('throughput')"
     ),
     Action("log", "2", "log", "log alone, large", "Panels", "solo('log')"),

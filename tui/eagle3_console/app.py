@@ -16,14 +16,15 @@ from textual.screen import Screen
 from eagle3_console import themes
 from eagle3_console.actions import available
 from eagle3_console.bridge import Bridge
-from eagle3_console.commands import carry_out, question
+from eagle3_console.commands import carry_out, question, told
 from eagle3_console.messages import LogArrived, PictureArrived, RecordsArrived, WatchEnded
+from eagle3_console.screens.concurrency import ConcurrencyScreen
 from eagle3_console.screens.confirm import ConfirmScreen
 from eagle3_console.screens.dashboard import Dashboard
 from eagle3_console.screens.help import HelpScreen
 from eagle3_core.errors import UserError
 from eagle3_core.monitor.events import Watch
-from eagle3_core.monitor.snapshot import LinkState, Snapshot
+from eagle3_core.monitor.snapshot import LinkState, Progress, Snapshot
 from eagle3_core.text import printable
 
 BACKLOG = 50
@@ -157,6 +158,23 @@ class ConsoleApp(App[None]):
             self._under_way.discard(name)
         text = "\n".join(filter(None, (outcome.message, outcome.command)))
         self.say(text, "information" if outcome.ok else "error")
+
+    def action_concurrency(self) -> None:
+        """Ask for the requests in flight and hand them to the run."""
+        snapshot = self.snapshot
+        if snapshot is None or self._read_only:
+            return
+        if not snapshot.process.alive:
+            self.say("concurrency: nothing is running", "warning")
+            return
+        self.run_worker(self._turn(snapshot.progress), group="command", exit_on_error=False)
+
+    async def _turn(self, progress: Progress) -> None:
+        now = progress.concurrency_word or str(progress.concurrency)
+        setting = await self.push_screen_wait(ConcurrencyScreen(now))
+        if setting is not None:
+            outcome = await told(self._source.set_concurrency(setting), "concurrency")
+            self.say(outcome.message, "information" if outcome.ok else "error")
 
     def action_random(self) -> None:
         """Show a record from anywhere in the journal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from eagle3_core.errors import UserError
@@ -61,8 +62,13 @@ async def carry_out(watch: Watch, name: str) -> Outcome:
         "restart": watch.restart,
         "kill_hard": watch.kill_hard,
     }[name]
+    return await told(send(), name)
+
+
+async def told(command: Awaitable[Outcome], name: str) -> Outcome:
+    """The outcome of a command, its failures in words too."""
     try:
-        return await send()
+        return await command
     except UserError as error:
         return Outcome(False, f"{error.problem}\n→ {error.mend}")
     except Exception as error:

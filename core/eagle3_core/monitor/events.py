@@ -26,7 +26,7 @@ class LogLines:
     """Text after the last newline; replaces the previous partial line."""
     skipped_bytes: int = 0
     note: str = ""
-    """A break to show: ``truncated``, ``replaced``, ``missing: …``."""
+    """A break to show: the file was cut, replaced, rewritten, or is not there."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,8 @@ class Progress:
     """``starting``, ``running``, ``paused``, ``draining``, ``finished``, ``stopped``, ``failed``."""
     message: str = ""
     concurrency: int = 0
+    concurrency_word: str = ""
+    """``128``, or ``auto: 96``."""
     stream: str = ""
 
     @property

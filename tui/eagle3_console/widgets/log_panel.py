@@ -53,7 +53,7 @@ class LogPanel(Panel):
             rows.append(note(f"{message.dropped:,} lines came too fast to show"))
         for entry in message.entries:
             if entry.is_note and entry.text.startswith("missing"):
-                self._missing = entry.text
+                self._missing = entry.text.removeprefix("missing: ")
                 self._show_placeholder()
                 if not self.tail.rows.pieces:
                     continue
