@@ -38,8 +38,8 @@ def split(text: str, *, prompt_opened: bool | None = None) -> Split:
     """
     tags = [(match.group(), match.start(), match.end()) for match in TAG.finditer(text)]
     if not tags:
-        if prompt_opened:
-            return Split(text, None, closed=False)
+        # Also after a prompt that opened the block: a server whose parser drops the reasoning
+        # sends just that, and a thought that never ended is cut by length, which is judged apart.
         return Split(None, text)
     if any(tag not in (OPEN, CLOSE) for tag, _, _ in tags):
         return Split(None, text, AnswerState.AMBIGUOUS)

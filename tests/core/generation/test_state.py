@@ -230,3 +230,10 @@ def test_what_always_holds(
             assert "<|im_end|>" not in (text or "")
     if found.state is S.TRUNCATED:
         assert found.flags["cut_in"] == ("content" if found.content else "reasoning")
+
+
+def test_a_parser_that_drops_the_reasoning_leaves_an_answer_without_it() -> None:
+    """The prompt opened the block, the ids hold its end, the text holds neither tag nor thought."""
+    dropped = Answer(content="Four.", finish_reason="stop")
+    found = judge(dropped, thinking=True, prompt_opened=True)
+    assert (found.state, found.reasoning, found.content) == (S.NO_REASONING, None, "Four.")
