@@ -31,9 +31,24 @@ def load_json(path: str) -> Any | None:
         return None
 
 
+_KINDS: Dict[str, Any] = {
+    "run_id": str,
+    "boot": str,
+    "argv": list,
+    "started_at": (int, float),
+    **dict.fromkeys(("pid", "pgid", "start", "shim", "shim_start"), int),
+}
+
+
 def load(run_dir: str) -> Record | None:
+    """The record; ``None`` when there is none, or none that says what it must in its own kinds."""
     record = load_json(path_of(run_dir))
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        return None
+    for key, kind in _KINDS.items():
+        if record.get(key) is not None and not isinstance(record[key], kind):
+            return None
+    return record
 
 
 def save_json(path: str, value: Any) -> None:
