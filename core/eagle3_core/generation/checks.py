@@ -122,10 +122,14 @@ def disk(free: int, samples: int, mean_tokens: float) -> Check:
         mean_tokens: expected completion tokens of one.
     """
     need = samples * mean_tokens * BYTES_A_TOKEN
-    detail = f"{free / 1e9:.1f} GB free, about {need / 1e9:.1f} GB needed"
+    detail = f"{_size(free)} free, about {_size(need)} needed"
     if need > free:
         return Check("disk", REFUSE, detail, "free some, or choose another --output")
     return Check("disk", WARN if need > free * 0.5 else PASS, detail)
+
+
+def _size(octets: float) -> str:
+    return f"{octets / 1e9:.1f} GB" if octets >= 1e9 else f"{octets / 1e6:.0f} MB"
 
 
 def clock(proof: Proof, *, max_tokens: int, timeout: float, concurrency: int) -> Check:
@@ -140,8 +144,10 @@ def clock(proof: Proof, *, max_tokens: int, timeout: float, concurrency: int) ->
     full = max_tokens / (alone * SLOWEST_DECODE)
     detail = (
         f"a stream alone gives {alone:.1f} tokens/s, {max_tokens:,} tokens in {timeout:.0f} s need "
-        f"{needed:.1f} ({needed * concurrency:.0f} for {concurrency} streams)"
+        f"{needed:.1f}"
     )
+    if concurrency > 1:
+        detail += f" ({needed * concurrency:,.0f} for {concurrency} streams)"
     if alone < needed:
         return Check(
             name,
