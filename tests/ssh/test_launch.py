@@ -133,7 +133,8 @@ async def test_the_generator_runs_from_the_zip(here: Link, site: Site, until: Un
     process = await run.launch(here, str(site.dir), {"model": "m"})
     record = site.record()
     launch_json = site.dir / "launch.json"
-    assert json.loads(launch_json.read_text()) == {"model": "m"}
+    output = str(site.dir / "prepared" / "raw_responses.jsonl")
+    assert json.loads(launch_json.read_text()) == {"model": "m", "output": output}
     command = ["-m", "eagle3_core", "generate", "--settings", str(launch_json)]
     assert record["argv"][1:] == command
     # these settings are not enough, and the generator itself says so

@@ -347,15 +347,20 @@ async def server() -> AsyncIterator[Simulator]:
 
 
 async def test_start_kill_restart_and_leave(
-    screen: Callable[..., Screen], until: Until, server: Simulator, tmp_path: Path
+    screen: Callable[..., Screen],
+    until: Until,
+    server: Simulator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The whole life of a run; leaving the console leaves it running, and nothing of ours behind."""
     prompts, run = tmp_path / "prompts.jsonl", tmp_path / "run"
     rows = ({"id": f"q{n}", "messages": [{"role": "user", "content": str(n)}]} for n in range(200))
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setenv("HOME", str(tmp_path))
     settings = {
-        "prompts": str(prompts),
-        "output": str(journal(run)),
+        "prompts": "~/prompts.jsonl",
+        "output": "~/run/prepared/raw_responses.jsonl",
         "model": "kimi-k2.5",
         "base_url": [server.url],
         "concurrency": 8,
@@ -363,7 +368,7 @@ async def test_start_kill_restart_and_leave(
         "preflight": False,
     }
     tasks = asyncio.all_tasks()
-    shown = screen(run, settings=settings, python=sys.executable)
+    shown = screen("~/run", settings=settings, python=sys.executable)
     await until(lambda: shown.process is ProcessState.NONE)
     outcome = await shown.watch.start()
     assert outcome.ok, outcome

@@ -175,8 +175,12 @@ def settings_file(run_dir: str, settings: Mapping[str, Any] | None) -> str:
     """The file that the generator is to read; ``launch.json`` holds the wish of a console."""
     asked = os.path.join(run_dir, "launch.json")
     if settings is not None:
+        # The console cannot know where ``~`` and relative paths lead to here.
+        wanted = dict(settings, output=os.path.join(run_dir, run.JOURNAL))
+        if "prompts" in wanted:
+            wanted["prompts"] = os.path.expanduser(wanted["prompts"])
         try:
-            record.save_json(asked, settings)
+            record.save_json(asked, wanted)
         except OSError as error:
             raise cannot_write(asked, error) from None
         return asked

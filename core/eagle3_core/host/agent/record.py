@@ -31,7 +31,7 @@ def load_json(path: str) -> Any | None:
         return None
 
 
-_KINDS: Dict[str, Any] = {
+_KINDS: dict[str, Any] = {
     "run_id": str,
     "boot": str,
     "argv": list,
