@@ -46,10 +46,20 @@ class TerminalPrompts:
             answers.append(answer)
         return answers
 
+    def tell(self, text: str) -> None:
+        _say(text)
+
+
+class Nobody(Headless):
+    """In a script: every question is refused, what is told goes to standard error."""
+
+    def tell(self, text: str) -> None:
+        _say(text)
+
 
 def prompts() -> Prompts:
     """Whom to ask: the person at the terminal, or nobody where there is none."""
-    return TerminalPrompts() if sys.stdin.isatty() and sys.stderr.isatty() else Headless()
+    return TerminalPrompts() if sys.stdin.isatty() and sys.stderr.isatty() else Nobody()
 
 
 async def _plain(text: str) -> str | None:

@@ -38,6 +38,10 @@ class Prompts(Protocol):
         """Answer keyboard-interactive questions: each a text and whether the answer may be seen."""
         ...
 
+    def tell(self, text: str) -> None:
+        """Something worth knowing that needs no answer."""
+        ...
+
 
 class Headless:
     """Nobody is there to ask: every question is refused."""
@@ -55,3 +59,6 @@ class Headless:
         self, host: str, title: str, instructions: str, questions: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
         return None
+
+    def tell(self, text: str) -> None:
+        """Nobody is there to read it."""

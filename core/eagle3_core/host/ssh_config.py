@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eagle3_core.errors import UserError
+from eagle3_core.host.known_hosts import DEFAULT_PORT
 from eagle3_core.host.target import HostTarget, parse_address
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 GLOBAL_CONFIG = Path("/etc/ssh/ssh_config")
 GLOBAL_KNOWN_HOSTS = (Path("/etc/ssh/ssh_known_hosts"), Path("/etc/ssh/ssh_known_hosts2"))
+
+CONNECT_TIMEOUT = 15.0
+"""Seconds, where the config sets no ``ConnectTimeout``."""
+
+KEEPALIVE = 15.0
+"""Seconds, where the config sets no ``ServerAliveInterval``: a dead link must not look alive."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,21 @@ class Hop:
     def key_name(self) -> str:
         """The name under which its key is on file."""
         return self.options.host_key_alias or self.host
+
+    @property
+    def key_port(self) -> int:
+        """The port that is on file with it: an alias stands without one."""
+        return DEFAULT_PORT if self.options.host_key_alias else self.port
+
+    @property
+    def connect_timeout(self) -> float:
+        """Seconds without an answer, a person's time not counted."""
+        return self.options.connect_timeout or CONNECT_TIMEOUT
+
+    @property
+    def keepalive(self) -> tuple[float, int]:
+        """Seconds of silence before a sign of life is asked for, and how often in vain."""
+        return self.options.keepalive_interval or KEEPALIVE, self.options.keepalive_count_max
 
     def listed(self, option: str) -> list[str]:
         """The words of a config option that takes several."""
@@ -109,31 +131,54 @@ def known_hosts_files(hop: Hop, target: HostTarget) -> list[Path]:
 
 
 def identity_files(hop: Hop, target: HostTarget) -> list[str] | None:
-    """Private keys to offer that are there; ``None``: the usual ones of ``~/.ssh``."""
-    if target.identity is not None:
-        return [str(target.identity)]
+    """Private keys to offer that are there; ``None``: the usual ones of ``~/.ssh``.
+
+    The profile's key is the target's; a jump host gets it when the config names none for it.
+    """
     named = hop.listed("IdentityFile")
+    if target.identity is not None and (hop.name == target.name or not named):
+        return [str(target.identity)]
     if not named:
         return None
     paths = [os.path.expanduser(name) for name in named]
     return [path for path in paths if os.access(path, os.R_OK)]
 
 
-async def hashes_known_hosts(hop: Hop, target: HostTarget) -> bool:
-    """``HashKnownHosts``, which only ``ssh`` itself can tell; no connection is made."""
+@dataclass(frozen=True)
+class KeyPolicy:
+    """What to do with a host key that is not on file."""
+
+    strict: str
+    """``yes``: refuse; ``ask``; ``accept-new``: write it down; ``no``: the same, for a key that
+    has changed is refused here in any case."""
+    hashed: bool
+    """Whether names are written as hashes."""
+
+
+_STRICT = {"true": "yes", "false": "no", "off": "no"}
+
+
+async def key_policy(hop: Hop, target: HostTarget) -> KeyPolicy:
+    """``StrictHostKeyChecking`` and ``HashKnownHosts``, which asyncssh does not read.
+
+    ``ssh -G`` tells them, without a connection; where there is no ``ssh``, its defaults hold.
+    """
+    told = await _told_by_ssh(hop, target)
+    strict = told.get("stricthostkeychecking", "ask").lower()
+    return KeyPolicy(_STRICT.get(strict, strict), told.get("hashknownhosts") == "yes")
+
+
+async def _told_by_ssh(hop: Hop, target: HostTarget) -> dict[str, str]:
     tool = shutil.which("ssh")
     if tool is None:
-        return False
+        return {}
     config = ["-F", str(target.config)] if target.config is not None else []
     process = await asyncio.create_subprocess_exec(
-        tool,
-        "-G",
-        *config,
-        "--",
-        hop.alias,
+        *(tool, "-G", *config, "-l", hop.user, "-p", str(hop.port), "--", hop.alias),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     output, _ = await process.communicate()
-    return b"\nhashknownhosts yes\n" in b"\n" + output.lower()
+    rows = (line.partition(" ") for line in output.decode(errors="replace").splitlines())
+    return {name.lower(): value for name, _, value in rows}

@@ -23,8 +23,29 @@ REFUSED = 77
 """sysexits.h: EX_NOPERM."""
 
 
-def unknown_key(hop: Hop, key: asyncssh.SSHKey) -> UserError:
+class Unanswered(UserError):
+    """A question was not answered: asking again at once would only be a nuisance."""
+
+
+def unanswered(hop: Hop, what: str) -> UserError:
+    return Unanswered(
+        f"{hop.name} was not entered: {what} was asked for and not given",
+        "load the key into ssh-agent with ssh-add, or answer in the console",
+        exit_code=REFUSED,
+    )
+
+
+def strict_unknown_key(hop: Hop, key: asyncssh.SSHKey, file: Path) -> UserError:
     return UserError(
+        f"{hop.name} shows an unknown host key {key.get_fingerprint()} ({key.get_algorithm()}), "
+        "and StrictHostKeyChecking is yes",
+        f"compare it, then add it to {file}",
+        exit_code=REFUSED,
+    )
+
+
+def unknown_key(hop: Hop, key: asyncssh.SSHKey) -> UserError:
+    return Unanswered(
         f"{hop.name} shows an unknown host key {key.get_fingerprint()} ({key.get_algorithm()})",
         f"compare it, then accept it with ssh {hop.name} once, or answer yes in the console",
         exit_code=REFUSED,
@@ -33,7 +54,7 @@ def unknown_key(hop: Hop, key: asyncssh.SSHKey) -> UserError:
 
 def changed_key(hop: Hop, key: asyncssh.SSHKey, places: Sequence[str], file: Path) -> UserError:
     where = ", ".join(places) or str(file)
-    name = entry_name(hop.key_name, hop.port)
+    name = entry_name(hop.key_name, hop.key_port)
     path = places[0].rpartition(":")[0] if places else str(file)
     return UserError(
         f"{hop.name} shows the host key {key.get_fingerprint()}, not the one in {where}",
