@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from eagle3_core.errors import UserError
 from eagle3_core.host.link import AgentError, Link
 from eagle3_core.host.run_process import process_of
 from eagle3_core.monitor.events import Outcome
-from eagle3_core.monitor.snapshot import Process
+from eagle3_core.monitor.snapshot import Process, Stray
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class RunState:
     """Bytes."""
     host_time: float
     """Epoch seconds on the host."""
+    strays: tuple[Stray, ...] | None = None
+    """Who else writes the journal; ``None``: it was not asked."""
 
 
 class Count(NamedTuple):
@@ -60,9 +62,16 @@ class Stopped(Outcome):
     """Pids of the run that are still there."""
 
 
-async def state(link: Link, run_dir: str, *, log: str | None = None) -> RunState:
-    """Ask for all of a run at once. Raises ``LinkLost``."""
-    facts = await link.call("run_state", run_dir=run_dir, log=log)
+async def state(
+    link: Link,
+    run_dir: str,
+    *,
+    log: str | None = None,
+    journal: str | None = None,
+    writers: bool = False,
+) -> RunState:
+    """Ask for all of a run at once; with ``writers`` for stray ones too. Raises ``LinkLost``."""
+    facts = await link.call("run_state", run_dir=run_dir, log=log, journal=journal, writers=writers)
     status = _table(facts["status"])
     return RunState(
         run_dir=facts["run_dir"],
@@ -76,6 +85,7 @@ async def state(link: Link, run_dir: str, *, log: str | None = None) -> RunState
         log=FileFacts(**facts["log"]),
         disk_free=facts["disk_free"],
         host_time=facts["now"],
+        strays=tuple(Stray(**found) for found in facts["strays"]["found"]) if writers else None,
     )
 
 
@@ -121,6 +131,9 @@ async def launch(
     argv: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
     log: str | None = None,
+    journal: str | None = None,
+    cwd: str | None = None,
+    needs: Sequence[str] = (),
 ) -> Process:
     """Start a run in a session of its own; it outlives the link.
 
@@ -132,14 +145,21 @@ async def launch(
         argv: a foreign command in place of the generator.
         env: further environment variables, e.g. an API key.
         log: where its output goes; ``None``: ``inference.log`` of the run.
+        journal: the file that ``argv`` writes; ``None``: the run's own.
+        cwd: where ``argv`` is started; ``None``: in the run.
+        needs: names of environment variables without which nothing is started.
+
+    Returns:
+        The process; its ``detail`` says how many could not be looked at for stray writers.
 
     Raises:
-        UserError: a run of that directory is alive, the folder cannot be written, the Python
-            lacks what the generator needs, or nothing could be started.
+        UserError: a run of that directory is alive, somebody else writes its journal, the folder
+            cannot be written, the Python lacks what the generator needs, or nothing could be
+            started.
         LinkLost: the link ended.
     """
     try:
-        await link.call(
+        started = await link.call(
             "launch",
             run_dir=run_dir,
             settings=settings,
@@ -147,10 +167,18 @@ async def launch(
             argv=argv,
             env=env,
             log=log,
+            journal=journal,
+            cwd=cwd,
+            needs=list(needs),
         )
     except AgentError as error:
-        raise _user_error(error, run_dir) from None
-    return (await state(link, run_dir)).process
+        raise _user_error(error) from None
+    process = (await state(link, run_dir)).process
+    hidden = started["hidden"]
+    if not hidden:
+        return process
+    unseen = f"{hidden} processes of other users could not be looked at"
+    return replace(process, detail="; ".join(filter(None, (process.detail, unseen))))
 
 
 async def drain(link: Link, run_dir: str) -> Stopped:
@@ -173,7 +201,7 @@ async def turn(link: Link, run_dir: str, concurrency: int | str) -> Outcome:
     try:
         await link.call("control", run_dir=run_dir, values={"concurrency": concurrency})
     except AgentError as error:
-        raise _user_error(error, run_dir) from None
+        raise _user_error(error) from None
     return Outcome(True, f"concurrency {concurrency}: the run takes it within a second")
 
 
@@ -183,25 +211,23 @@ async def restart(
     settings: Mapping[str, Any] | None = None,
     python: str | None = None,
     *,
-    argv: Sequence[str] | None = None,
-    env: Mapping[str, str] | None = None,
-    log: str | None = None,
     grace: float = 10.0,
+    **more: Any,
 ) -> Process:
-    """Kill what runs, then launch; the journal makes it a resume. Raises as both do."""
+    """Kill what runs, then launch; the journal makes it a resume. Takes and raises what both do."""
     before = await state(link, run_dir)
     if before.record is not None:
         stopped = await kill(link, run_dir, grace)
         if not stopped.ok:
             raise UserError(stopped.message, "end them by hand, then start")
-    return await launch(link, run_dir, settings, python, argv=argv, env=env, log=log)
+    return await launch(link, run_dir, settings, python, **more)
 
 
 async def _stop(link: Link, run_dir: str, how: str, grace: float) -> Stopped:
     try:
         facts = await link.call("stop", run_dir=run_dir, how=how, grace=grace)
     except AgentError as error:
-        raise _user_error(error, run_dir) from None
+        raise _user_error(error) from None
     signalled = tuple((pid, name) for pid, name in facts["signalled"])
     left = tuple(facts["left"])
     return Stopped(
@@ -236,7 +262,7 @@ def _tell(
     return f"{total} process{'es' if total > 1 else ''} ended{by_force}"
 
 
-def _user_error(error: AgentError, run_dir: str) -> UserError | AgentError:
+def _user_error(error: AgentError) -> UserError | AgentError:
     """A refusal that names its mend is the user's to put right; all else is not."""
     return UserError(error.message, error.mend) if error.mend else error
 

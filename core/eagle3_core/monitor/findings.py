@@ -22,6 +22,7 @@ def find(snapshot: Snapshot, recent: Sequence[Record], behind_s: float) -> tuple
         behind_s: seconds for which the journal has had fewer lines than the generator counted.
     """
     rules = (
+        _two_writers(snapshot),
         _not_persisting(snapshot, behind_s),
         _reasoning_missing(snapshot, recent),
         _timeouts(snapshot),
@@ -30,6 +31,20 @@ def find(snapshot: Snapshot, recent: Sequence[Record], behind_s: float) -> tuple
     )
     order = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted((f for f in rules if f), key=lambda f: order[f.severity]))
+
+
+def _two_writers(snapshot: Snapshot) -> Finding | None:
+    if not snapshot.strays:
+        return None
+    who = "; ".join(f"pid {one.pid} of {one.user} ({one.command})" for one in snapshot.strays)
+    pids = " ".join(str(one.pid) for one in snapshot.strays)
+    return Finding(
+        "two writers" if snapshot.process.alive else "a stray writer",
+        "error",
+        f"{snapshot.strays[0].path} is written by {who}",
+        "another generator, or one that was started by hand, has the journal open",
+        f"end it on the host (kill {pids}): its lines mix with the run's",
+    )
 
 
 def _not_persisting(snapshot: Snapshot, behind_s: float) -> Finding | None:

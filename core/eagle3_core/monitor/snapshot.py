@@ -60,6 +60,17 @@ class Process:
 
 
 @dataclass(frozen=True)
+class Stray:
+    """A process that writes the journal and is none of the run."""
+
+    pid: int
+    user: str
+    command: str
+    path: str
+    """The name under which it has the file open: it may have been renamed or deleted."""
+
+
+@dataclass(frozen=True)
 class Progress:
     """The generator's own numbers: done + kept + failed + in flight + pending = samples."""
 
@@ -165,3 +176,4 @@ class Snapshot:
     points: tuple[Point, ...] = ()
     findings: tuple[Finding, ...] = ()
     settings: dict[str, Any] | None = None
+    strays: tuple[Stray, ...] = ()

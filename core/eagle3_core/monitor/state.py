@@ -21,6 +21,7 @@ from eagle3_core.monitor.snapshot import (
     Rates,
     Server,
     Snapshot,
+    Stray,
 )
 from eagle3_core.monitor.status import number, progress_of, rates_of, whole
 from eagle3_core.records import Record
@@ -50,6 +51,7 @@ class RunView:
         self.lines_detail = ""
         self._unreadable = ""
         self._state: RunState | None = None
+        self._strays: tuple[Stray, ...] = ()
         self._data_at: float | None = None
         self._server = Server()
         self._points: deque[Point] = deque(maxlen=POINTS)
@@ -71,6 +73,8 @@ class RunView:
         now = self._clock()
         self._state = state
         self._data_at = now
+        if state.strays is not None:
+            self._strays = state.strays
         if not state.journal.exists:
             self.lines = 0
             self.lines_detail = (
@@ -147,6 +151,7 @@ class RunView:
             disk_free=state.disk_free if state else None,
             points=tuple(self._points),
             settings=(state.settings or state.launch) if state else None,
+            strays=self._strays,
         )
         return replace(picture, findings=find(picture, self.recent, self._late.seconds(now)))
 

@@ -30,6 +30,8 @@ from eagle3_core.rundir import RunDir
 
 STATE_EVERY_S = 1.0
 METRICS_EVERY_S = 2.0
+WRITERS_EVERY_S = 30.0
+"""Looking into every process of a host costs it some milliseconds each."""
 EVENTS_EVERY_S = 0.25
 """Four pictures a second at most: more is wasted over SSH."""
 FIRST_RETRY_S = 1.0
@@ -232,12 +234,16 @@ class RunWatch:
         self._changed.set()
 
     async def _poll_state(self, link: Link) -> None:
+        looked = float("-inf")
         while True:
-            await self._ask_state(link)
+            now = time.monotonic()
+            due = now - looked >= WRITERS_EVERY_S
+            looked = now if due else looked
+            await self._ask_state(link, writers=due)
             await asyncio.sleep(STATE_EVERY_S)
 
-    async def _ask_state(self, link: Link) -> host_run.RunState:
-        state = await host_run.state(link, self._run_dir)
+    async def _ask_state(self, link: Link, *, writers: bool = False) -> host_run.RunState:
+        state = await host_run.state(link, self._run_dir, writers=writers)
         self._view.take_state(state)
         self._changed.set()
         return state

@@ -10,9 +10,9 @@ import sys
 import time
 import uuid
 from contextlib import contextmanager
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
-from eagle3_core.host.agent import proc, record, run
+from eagle3_core.host.agent import proc, record, run, strays, writers
 from eagle3_core.host.agent.wire import Refused
 
 SHIM = """
@@ -40,8 +40,13 @@ def launch(
     argv: list[str] | None = None,
     env: Mapping[str, str] | None = None,
     log: str | None = None,
+    journal: str | None = None,
+    cwd: str | None = None,
+    needs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Start the generator, or ``argv``, for ``run_dir`` and return its ``run.json``.
+
+    The answer has ``hidden`` too: how many processes could not be looked at for stray writers.
 
     Args:
         zip_path: the core, as deployed.
@@ -51,15 +56,20 @@ def launch(
         argv: a foreign command to run in place of the generator.
         env: further environment variables.
         log: file for its output; ``None``: ``inference.log`` in the run.
+        journal: the file that ``argv`` writes; ``None``: the run's own.
+        cwd: where ``argv`` is started; ``None``: in the run.
+        needs: environment variables without which it is not started.
 
     Raises:
-        Refused: ``busy``, ``folder``, ``python``, ``settings``, ``start``.
+        Refused: ``busy``, ``folder``, ``python``, ``settings``, ``environment``, ``start``.
     """
     run_dir = record.absolute(run_dir)
     make_folder(run_dir)
     with claim(run_dir):
         refuse_second(run_dir)
-        environ = environment(zip_path, env or {})
+        hidden = strays.refuse(writers.files_of(run_dir, journal))
+        refuse_unset(needs, env or {})
+        environ = environment("" if argv else zip_path, env or {})
         if argv is None:
             python = os.path.expanduser(python or sys.executable)
             path = settings_file(run_dir, settings)
@@ -67,13 +77,13 @@ def launch(
             argv = [python, "-m", "eagle3_core", "generate", "--settings", path]
         order: dict[str, Any] = {
             "argv": argv,
-            "cwd": run_dir,
+            "cwd": record.absolute(cwd) if cwd else run_dir,
             "run_dir": run_dir,
             "log": record.absolute(log) if log else os.path.join(run_dir, "inference.log"),
             "run_id": uuid.uuid4().hex,
         }
         order["env"] = dict(environ, **{proc.RUN_ID: order["run_id"]})
-        return start_shim(zip_path, order)
+        return dict(start_shim(zip_path, order), hidden=hidden)
 
 
 def make_folder(run_dir: str) -> None:
@@ -132,13 +142,22 @@ def refuse_second(run_dir: str) -> None:
         raise Refused("busy", f"{run_dir} has processes left over ({pids})", "kill them first")
 
 
+def refuse_unset(needs: Sequence[str], given: Mapping[str, str]) -> None:
+    missing = [name for name in needs if name not in given and name not in os.environ]
+    if missing:
+        raise Refused(
+            "environment",
+            f"{' and '.join(missing)} is set neither there nor on the host",
+            "export it in the shell that the console is started from",
+        )
+
+
 def environment(zip_path: str, extra: Mapping[str, str]) -> dict[str, str]:
-    """What is added to the environment that the agent has."""
-    before = os.environ.get("PYTHONPATH")
-    added = {
-        "PYTHONPATH": zip_path + os.pathsep + before if before else zip_path,
-        "PYTHONUNBUFFERED": "1",  # a log that is followed must not wait in a buffer
-    }
+    """What is added to the environment that the agent has; a foreign command gets no zip."""
+    added = {"PYTHONUNBUFFERED": "1"}  # a log that is followed must not wait in a buffer
+    if zip_path:
+        before = os.environ.get("PYTHONPATH")
+        added["PYTHONPATH"] = zip_path + os.pathsep + before if before else zip_path
     added.update(extra)
     return added
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from eagle3_core.host.agent import proc, record
 from eagle3_core.host.agent.members import Member, members
+from eagle3_core.host.agent.writers import files_of, find
 
 SHIM_PATIENCE = 2.0
 """Seconds that a shim may take to write down how its process ended."""
@@ -83,15 +84,26 @@ def disk_free(path: str) -> int | None:
     return facts.f_bavail * facts.f_frsize
 
 
-def run_state(run_dir: str, log: str | None = None) -> dict[str, Any]:
+def strays(entry: record.Record | None, leader: str, files: list[str]) -> dict[str, Any]:
+    """Who writes the journal and is none of the run; see ``writers.find``."""
+    ours = [member.pid for member in living(entry, leader)] if entry else []
+    return find(files, ours)
+
+
+def run_state(
+    run_dir: str, log: str | None = None, journal: str | None = None, writers: bool = False
+) -> dict[str, Any]:
     """All that a console asks about a run, in one answer.
 
     Args:
         run_dir: the run's directory; it need not exist.
         log: the run's log when it is not ``inference.log``.
+        journal: its journal when it is not the generator's.
+        writers: look for stray writers of the journal, which takes some milliseconds a process.
     """
     run_dir = record.absolute(run_dir)
     entry, leader = settled(run_dir)
+    files = files_of(run_dir, journal)
     return {
         "run_dir": run_dir,
         "exists": os.path.isdir(run_dir),
@@ -102,8 +114,9 @@ def run_state(run_dir: str, log: str | None = None) -> dict[str, Any]:
         "status": record.load_json(os.path.join(run_dir, "status.json")),
         "settings": record.load_json(os.path.join(run_dir, "settings.json")),
         "launch": record.load_json(os.path.join(run_dir, "launch.json")),
-        "journal": file_facts(os.path.join(run_dir, JOURNAL)),
-        "log": file_facts(log or os.path.join(run_dir, "inference.log")),
+        "journal": file_facts(files[0]),
+        "log": file_facts(record.absolute(log or os.path.join(run_dir, "inference.log"))),
+        "strays": strays(entry, leader, files) if writers else None,
         "disk_free": disk_free(run_dir),
         "now": time.time(),
     }
