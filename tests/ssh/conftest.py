@@ -86,6 +86,7 @@ def start_sshd(folder: Path, *options: str) -> Sshd:
     shutil.copy(folder / "client.pub", folder / "authorized_keys")
     port = free_port()
     lines = [
+        *options,  # of two lines the first counts
         f"Port {port}",
         "ListenAddress 127.0.0.1",
         f"HostKey {folder / 'host_ed25519'}",
@@ -98,7 +99,6 @@ def start_sshd(folder: Path, *options: str) -> Sshd:
         "PermitRootLogin yes",
         "PrintMotd no",
         "LogLevel VERBOSE",
-        *options,
     ]
     config = folder / "sshd_config"
     config.write_text("\n".join(lines) + "\n")

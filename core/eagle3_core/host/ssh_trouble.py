@@ -23,12 +23,12 @@ REFUSED = 77
 """sysexits.h: EX_NOPERM."""
 
 
-class Unanswered(UserError):
+class UnansweredError(UserError):
     """A question was not answered: asking again at once would only be a nuisance."""
 
 
 def unanswered(hop: Hop, what: str) -> UserError:
-    return Unanswered(
+    return UnansweredError(
         f"{hop.name} was not entered: {what} was asked for and not given",
         "load the key into ssh-agent with ssh-add, or answer in the console",
         exit_code=REFUSED,
@@ -45,7 +45,7 @@ def strict_unknown_key(hop: Hop, key: asyncssh.SSHKey, file: Path) -> UserError:
 
 
 def unknown_key(hop: Hop, key: asyncssh.SSHKey) -> UserError:
-    return Unanswered(
+    return UnansweredError(
         f"{hop.name} shows an unknown host key {key.get_fingerprint()} ({key.get_algorithm()})",
         f"compare it, then accept it with ssh {hop.name} once, or answer yes in the console",
         exit_code=REFUSED,
