@@ -142,6 +142,8 @@ def notices(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
     elif process.state is ProcessState.LEFTOVERS:
         evidence = process.detail or "processes of an earlier run are still there"
         own.append(Finding("leftovers", "warning", evidence, "", "press K to end them"))
+    elif process.state is ProcessState.UNKNOWN and process.detail:
+        own.append(Finding("state unknown", "warning", process.detail, "", "look on the host"))
     elif process.state in (ProcessState.EXITED, ProcessState.KILLED):
         own.append(_ended(snapshot))
     if snapshot.lines == 0 and snapshot.lines_detail:

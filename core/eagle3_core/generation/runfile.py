@@ -11,14 +11,11 @@ import os
 import sys
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 from eagle3_core import codec
+from eagle3_core.host.agent import proc
 from eagle3_core.rundir import RunDir
-
-RUN_ID = "EAGLE_RUN_ID"
-"""Environment variable by which a launcher names the run; its processes inherit it."""
 
 
 def write_atomically(path: str, value: Any) -> None:
@@ -34,14 +31,15 @@ class RunFile:
 
     def __init__(self, run: RunDir) -> None:
         self._path = str(run.run)
-        self._ours = RUN_ID not in os.environ
-        self.run_id = os.environ.get(RUN_ID) or uuid.uuid4().hex
+        self._ours = proc.RUN_ID not in os.environ
+        self.run_id = os.environ.get(proc.RUN_ID) or uuid.uuid4().hex
+        own = proc.stat_of(os.getpid())
         self._facts: dict[str, Any] = {
             "run_id": self.run_id,
             "pid": os.getpid(),
             "pgid": os.getpgrp(),
-            "start": start_ticks(os.getpid()),
-            "boot": boot_id(),
+            "start": own.start if own else 0,
+            **proc.here()._asdict(),
             "argv": [sys.executable, *sys.argv],
             "log": str(run.log),
             "cwd": os.getcwd(),
@@ -58,21 +56,3 @@ class RunFile:
                 write_atomically(
                     self._path, self._facts | {"exit": exit_code, "ended_at": time.time()}
                 )
-
-
-def boot_id() -> str:
-    """This boot of the machine; empty where the system has no such thing (macOS)."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def start_ticks(pid: int) -> int:
-    """Start time of a process in clock ticks since boot (proc(5), field 22); 0 where unknown."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return 0
-    # The name may hold spaces and brackets: the fields begin behind the last bracket.
-    return int(text[text.rindex(b")") + 2 :].split()[19])

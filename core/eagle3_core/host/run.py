@@ -231,7 +231,7 @@ async def _stop(link: Link, run_dir: str, how: str, grace: float) -> Stopped:
     signalled = tuple((pid, name) for pid, name in facts["signalled"])
     left = tuple(facts["left"])
     return Stopped(
-        ok=not left and (how != "drain" or bool(signalled)),
+        ok=not left and facts["was"] != "elsewhere" and (how != "drain" or bool(signalled)),
         message=_tell(facts, how, signalled, left),
         command="; ".join(f"kill -{name} {pid}" for pid, name in signalled),
         signalled=signalled,
@@ -252,6 +252,8 @@ def _tell(
         words = {
             "reused": f"pid {pid} is another process now, nothing was signalled",
             "rebooted": "the host was rebooted since, nothing was signalled",
+            "elsewhere": "it was started in another container or on another host, "
+            "nothing was signalled",
         }
         return words.get(was, f"pid {pid} had already ended")
     if how == "drain":

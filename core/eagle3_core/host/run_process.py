@@ -14,7 +14,7 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
 
     Args:
         facts: ``record``, ``record_exists``, ``leader`` and ``leftovers`` of a ``run_state``.
-        status: the run's ``status.json``; only a living generator's ``phase`` counts.
+        status: the run's ``status.json``; only the living generator's own ``phase`` counts.
     """
     record = facts["record"]
     if record is None:
@@ -25,7 +25,8 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
     if record.get("error"):
         return Process(ProcessState.FAILED, started_at=started, detail=str(record["error"]))
     if facts["leader"] == "running":
-        draining = (status or {}).get("phase") == "draining"
+        own = (status or {}).get("run_id") in (None, record.get("run_id"))
+        draining = own and (status or {}).get("phase") == "draining"
         state = ProcessState.DRAINING if draining else ProcessState.RUNNING
         return Process(state, pid, started_at=started)
     code = record.get("exit")
@@ -39,6 +40,9 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
         return Process(ProcessState.KILLED, pid, None, name, started)
     if exit_code is not None:
         return Process(ProcessState.EXITED, pid, exit_code, None, started)
+    if facts["leader"] == "elsewhere":
+        where = f"it was started in another container or on another host ({record.get('host')})"
+        return Process(ProcessState.UNKNOWN, pid, started_at=started, detail=where)
     if facts["leader"] == "rebooted":
         return Process(
             ProcessState.GONE, pid, started_at=started, detail="the host was rebooted since"

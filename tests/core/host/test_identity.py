@@ -8,7 +8,14 @@ import pytest
 
 from eagle3_core.host.agent import ps
 from eagle3_core.host.agent.members import Member, members
-from eagle3_core.host.agent.proc import Stat, identify, parse_stat, run_id_in
+from eagle3_core.host.agent.proc import (
+    Place,
+    Stat,
+    identify,
+    is_elsewhere,
+    parse_stat,
+    run_id_in,
+)
 from eagle3_core.host.run_process import process_of
 from eagle3_core.monitor.snapshot import ProcessState
 
@@ -40,6 +47,32 @@ RECORD = {"pid": 4242, "start": 500100, "boot": "aaaa", "run_id": "r1"}
 def test_identity(stat: bytes | None, boot: str, run_id: str | None, expected: str) -> None:
     parsed = parse_stat(stat) if stat is not None else None
     assert identify(RECORD, boot, parsed, run_id) == expected
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"boot": "aaaa", "host": "gpu", "pidns": 7}, False),
+        ({"boot": "aaaa", "host": "gpu", "pidns": 8}, True),
+        # two containers in one PID namespace (docker run --pid=host) have names of their own
+        ({"boot": "aaaa", "host": "box", "pidns": 7}, False),
+        ({"boot": "bbbb", "host": "gpu", "pidns": 8}, False),  # rebooted
+        ({"boot": "bbbb", "host": "gpu-2", "pidns": 7}, True),  # a shared disk
+        ({"boot": "aaaa"}, False),
+        ({"boot": "bbbb"}, False),
+        ({"boot": "aaaa", "host": None, "pidns": 0}, False),
+    ],
+)
+def test_the_pids_of_another_container_or_host_are_not_ours(
+    record: dict[str, Any], expected: bool
+) -> None:
+    assert is_elsewhere(record, Place("aaaa", "gpu", 7)) is expected
+
+
+def test_without_namespaces_all_pids_of_a_boot_are_one_place() -> None:
+    record = {"boot": "aaaa", "host": "mac", "pidns": 0}
+    assert not is_elsewhere(record, Place("aaaa", "mac", 0))
+    assert not is_elsewhere(record | {"pidns": 7}, Place("aaaa", "mac", 0))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +178,7 @@ def test_a_process_older_than_the_run_is_not_of_it() -> None:
         ({"pid": 5}, "rebooted", [], "running", ProcessState.GONE),
         ({"pid": 5}, "reused", [], "running", ProcessState.REUSED),
         ({"pid": 5}, "ended", [], "running", ProcessState.EXITED),
+        ({"pid": 5, "host": "box"}, "elsewhere", [], "running", ProcessState.UNKNOWN),
     ],
 )
 def test_process_state(
@@ -166,6 +200,15 @@ def test_process_state(
         assert process.signal == "KILL"
     if expected is ProcessState.LEFTOVERS:
         assert "6, 7" in process.detail
+    if expected is ProcessState.UNKNOWN:
+        assert "box" in process.detail
+
+
+def test_the_phase_of_an_earlier_run_is_not_this_ones() -> None:
+    facts = {"record": {"pid": 5, "run_id": "b"}, "record_exists": True, "leader": "running"}
+    facts["leftovers"] = []
+    assert process_of(facts, {"phase": "draining", "run_id": "a"}).state is ProcessState.RUNNING
+    assert process_of(facts, {"phase": "draining", "run_id": "b"}).state is ProcessState.DRAINING
 
 
 def test_a_run_file_that_cannot_be_read_is_unknown() -> None:
@@ -182,3 +225,37 @@ def test_a_row_of_ps() -> None:
     assert later is not None
     assert later[1][4] - start == 7
     assert ps.parse_row("ps: no such option") is None
+
+
+PS = """\
+    1     0     1 Ss   Thu Oct  1 09:00:00 2026
+  501     1   501 S+   Mon Nov 30 12:18:00 2026
+  777   501   501 Z    Mon Nov 30 12:19:00 2026
+ps: time: requires entitlement
+"""
+
+
+def test_the_table_of_ps(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(ps, "_run", lambda argv: asked.append(argv) or PS)
+    found = {pid: Stat(*fields) for pid, fields in ps.table().items()}
+    assert sorted(found) == [1, 501, 777]
+    assert (found[777].ppid, found[777].pgrp, found[777].dead) == (501, 501, True)
+    assert (found[501].state, found[501].dead) == ("S", False)
+    assert asked == [["ps", "-ax", "-o", "pid=,ppid=,pgid=,state=,lstart="]]
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("python3 -m eagle3_core HOME=/Users/me EAGLE_RUN_ID=abc PWD=/\n", "abc"),
+        ("EAGLE_RUN_ID=abc\n", "abc"),
+        ("python3 NOT_EAGLE_RUN_ID=abc\n", None),
+        ("", None),
+    ],
+)
+def test_a_variable_as_ps_shows_it(
+    monkeypatch: pytest.MonkeyPatch, output: str, expected: str | None
+) -> None:
+    monkeypatch.setattr(ps, "_run", lambda argv: output)
+    assert ps.variable(501, "EAGLE_RUN_ID") == expected

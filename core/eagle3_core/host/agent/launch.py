@@ -66,8 +66,9 @@ def launch(
     run_dir = record.absolute(run_dir)
     make_folder(run_dir)
     with claim(run_dir):
-        refuse_second(run_dir)
-        hidden = strays.refuse(writers.files_of(run_dir, journal))
+        files = writers.files_of(run_dir, journal)
+        refuse_second(run_dir, files)
+        hidden = strays.refuse(files)
         refuse_unset(needs, env or {})
         environ = environment("" if argv else zip_path, env or {})
         if argv is None:
@@ -124,11 +125,18 @@ def claim(run_dir: str) -> Iterator[None]:
         os.close(fd)
 
 
-def refuse_second(run_dir: str) -> None:
+def refuse_second(run_dir: str, files: Sequence[str]) -> None:
     entry = record.load(run_dir)
     if entry is None:
         return
     leader = run.find_leader(entry)
+    if leader == "elsewhere" and not any(os.path.exists(path + writers.LOCK) for path in files):
+        # Of a journal with a lock, the lock tells whether the run goes on.
+        raise Refused(
+            "busy",
+            f"{run_dir} was started in another container, or on {entry.get('host')}, and may go on",
+            f"look from there; when that is gone, remove {record.path_of(run_dir)}",
+        )
     if leader == "running":
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.get("started_at", 0)))
         raise Refused(

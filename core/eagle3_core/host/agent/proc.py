@@ -1,8 +1,9 @@
-"""Who a process is: boot id, start time, state, run id. Never a name, never a number alone."""
+"""Who a process is: place, start time, state, run id. Never a name, never a number alone."""
 
 from __future__ import annotations
 
 import os
+import socket
 from typing import Any, Mapping, NamedTuple
 
 from eagle3_core.host.agent import ps
@@ -63,6 +64,35 @@ def boot_id() -> str:
         return ps.boot_id()
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip()
+
+
+class Place(NamedTuple):
+    """Where a pid means something. The names are keys of ``run.json``."""
+
+    boot: str
+    host: str
+    pidns: int
+    """Inode of the PID namespace: each container has its own; 0 where there are none."""
+
+
+def here() -> Place:
+    """The place of this process."""
+    try:
+        pidns = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        pidns = 0
+    return Place(boot_id(), socket.gethostname(), pidns)
+
+
+def is_elsewhere(record: Mapping[str, Any], place: Place) -> bool:
+    """Whether the pids of ``record`` are those of another container or another host.
+
+    Of another boot of the same host they are nobody's: ``identify`` says so. A record that does
+    not tell its place is of this one.
+    """
+    if record.get("boot") != place.boot:
+        return bool(record.get("host")) and record["host"] != place.host
+    return bool(record.get("pidns") and place.pidns) and record["pidns"] != place.pidns
 
 
 def stat_of(pid: int) -> Stat | None:

@@ -8,9 +8,9 @@ import tempfile
 from typing import Any, Dict
 
 Record = Dict[str, Any]
-"""Keys: run_id, pid, pgid, start (ticks), boot, argv, log, cwd, started_at (epoch seconds); from a
-shim also shim, shim_start; at the end exit (negative: the signal), ended_at, all_ended; error when the
-process could not be started."""
+"""Keys: run_id, pid, pgid, start (ticks), boot, host, pidns, argv, log, cwd, started_at (epoch
+seconds); from a shim also shim, shim_start; at the end exit (negative: the signal), ended_at,
+all_ended; error when the process could not be started."""
 
 
 def path_of(run_dir: str) -> str:
@@ -34,9 +34,10 @@ def load_json(path: str) -> Any | None:
 _KINDS: dict[str, Any] = {
     "run_id": str,
     "boot": str,
+    "host": str,
     "argv": list,
     "started_at": (int, float),
-    **dict.fromkeys(("pid", "pgid", "start", "shim", "shim_start"), int),
+    **dict.fromkeys(("pid", "pgid", "start", "pidns", "shim", "shim_start"), int),
 }
 
 

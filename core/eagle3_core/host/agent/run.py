@@ -16,7 +16,12 @@ JOURNAL = os.path.join("prepared", "raw_responses.jsonl")
 
 
 def find_leader(entry: record.Record) -> str:
-    """``running``, ``ended``, ``reused`` or ``rebooted`` for the process on record."""
+    """``running``, ``ended``, ``reused``, ``rebooted`` or ``elsewhere`` for the process on record.
+
+    ``elsewhere``: in a container or on a host whose processes cannot be seen from here.
+    """
+    if proc.is_elsewhere(entry, proc.here()):
+        return "ended" if "exit" in entry else "elsewhere"
     pid = entry.get("pid") or 0
     stat = proc.stat_of(pid) if pid > 0 else None
     run_id = proc.run_id_of(pid) if stat else None
@@ -46,8 +51,8 @@ def _shim_lives(entry: record.Record) -> bool:
 
 
 def living(entry: record.Record, leader: str, trusted: tuple[Member, ...] = ()) -> list[Member]:
-    """Every living process of the run."""
-    if leader == "rebooted":
+    """Every living process of the run that can be seen from here."""
+    if leader == "rebooted" or proc.is_elsewhere(entry, proc.here()):
         return []
     return members(
         entry,

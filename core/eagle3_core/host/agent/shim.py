@@ -41,7 +41,7 @@ def start(order: dict[str, Any]) -> record.Record:
         "argv": order["argv"],
         "log": order["log"],
         "cwd": order["cwd"],
-        "boot": proc.boot_id(),
+        **proc.here()._asdict(),
         "started_at": time.time(),
         "shim": os.getpid(),
         "shim_start": own.start if own else 0,

@@ -58,7 +58,7 @@ def stop(run_dir: str, how: str, grace: float = 10.0) -> dict[str, Any]:
         grace: seconds.
 
     Returns:
-        ``was`` (``running``, ``ended``, ``reused``, ``rebooted``), ``pid``, ``signalled``
+        ``was`` (the leader as ``run.find_leader`` says), ``pid``, ``signalled``
         (``[pid, name]`` in order), ``left`` (pids), ``seconds`` and ``exit`` when known.
 
     Raises:
