@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from eagle3_console.app import ConsoleApp
 from eagle3_console.ask import prompts
 from eagle3_console.config import config_dir
+from eagle3_console.screens.ask import DialogPrompts
 from eagle3_console.target import RunTarget
+from eagle3_core.host.answers import Answers
 from eagle3_core.host.connect import connect
 from eagle3_core.monitor.watch import RunWatch
 
@@ -29,9 +31,15 @@ async def open_console(target: RunTarget, look: Look, *, say_farewell: bool = Tr
         UserError: the host cannot be reached, or does not let us in.
     """
     sys.stderr.write(f"connecting to {target.host.name} …\r")
-    link = await connect(target.host, prompts())
+    answers = Answers(prompts())
+    link = await connect(target.host, answers)
     watch = RunWatch(
-        target.host, target.run_dir, settings=target.settings, python=target.python, link=link
+        target.host,
+        target.run_dir,
+        settings=target.settings,
+        python=target.python,
+        link=link,
+        prompts=answers,
     )
     app = ConsoleApp(
         watch,
@@ -41,6 +49,7 @@ async def open_console(target: RunTarget, look: Look, *, say_farewell: bool = Tr
         come_back=target.come_back,
         theme_folder=config_dir() / "themes",
     )
+    answers.person = DialogPrompts(app)  # the terminal is the app's now
     await app.run_async()
     sys.stderr.write("\x1b[K")
     if say_farewell and app.farewell:
