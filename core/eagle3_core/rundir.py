@@ -8,9 +8,17 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True)
 class RunDir:
-    """One run directory. Paths are POSIX paths of the host, wherever this code runs."""
+    """One run directory. Paths are POSIX paths of the host, wherever this code runs.
+
+    Args:
+        root: the directory.
+        own_journal: the journal of a foreign command, where it is not in the usual place.
+        own_log: its log, likewise.
+    """
 
     root: PurePosixPath
+    own_journal: PurePosixPath | None = None
+    own_log: PurePosixPath | None = None
 
     @classmethod
     def of_output(cls, output: str) -> RunDir:
@@ -20,7 +28,7 @@ class RunDir:
 
     @property
     def journal(self) -> PurePosixPath:
-        return self.root / "prepared" / "raw_responses.jsonl"
+        return self.own_journal or self.root / "prepared" / "raw_responses.jsonl"
 
     @property
     def failures(self) -> PurePosixPath:
@@ -41,7 +49,7 @@ class RunDir:
 
     @property
     def log(self) -> PurePosixPath:
-        return self.root / "inference.log"
+        return self.own_log or self.root / "inference.log"
 
     @property
     def control(self) -> PurePosixPath:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from eagle3_core.errors import UserError
@@ -12,6 +13,7 @@ from eagle3_core.host.link import AgentError, Link
 from eagle3_core.host.run_process import process_of
 from eagle3_core.monitor.events import Outcome
 from eagle3_core.monitor.snapshot import Process, Stray
+from eagle3_core.rundir import RunDir
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,8 @@ async def turn(link: Link, run_dir: str, concurrency: int | str) -> Outcome:
         await link.call("control", run_dir=run_dir, values={"concurrency": concurrency})
     except AgentError as error:
         raise _user_error(error) from None
-    return Outcome(True, f"concurrency {concurrency}: the run takes it within a second")
+    command = f'control.json {{"concurrency": {json.dumps(concurrency)}}}'
+    return Outcome(True, f"concurrency {concurrency}: the run takes it within a second", command)
 
 
 async def restart(
@@ -269,5 +272,11 @@ def _user_error(error: AgentError) -> UserError | AgentError:
     return UserError(error.message, error.mend) if error.mend else error
 
 
+def own_files(files: RunDir) -> dict[str, str]:
+    """The files of a foreign command as :func:`state` takes them."""
+    found = {"journal": files.own_journal, "log": files.own_log}
+    return {name: str(path) for name, path in found.items() if path}
+
+
 def journal_of(run_dir: str) -> str:
-    return posixpath.join(run_dir, "prepared", "raw_responses.jsonl")
+    return str(RunDir(PurePosixPath(run_dir)).journal)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from eagle3_core.host.run import RunState
 from eagle3_core.metrics import ServerNumbers
 from eagle3_core.monitor.findings import find
 from eagle3_core.monitor.late import Late
+from eagle3_core.monitor.log_numbers import LogNumbers, Patterns
 from eagle3_core.monitor.rates import Meter
 from eagle3_core.monitor.snapshot import (
     Link,
@@ -18,6 +20,7 @@ from eagle3_core.monitor.snapshot import (
     Point,
     Process,
     ProcessState,
+    Progress,
     Rates,
     Server,
     Snapshot,
@@ -25,6 +28,7 @@ from eagle3_core.monitor.snapshot import (
 )
 from eagle3_core.monitor.status import number, progress_of, rates_of, whole
 from eagle3_core.records import Record
+from eagle3_core.rundir import RunDir
 
 CHART_WINDOW_S = 10.0
 """Answers come in bursts: the chart shows a rate over this long, not the noise of one second."""
@@ -39,13 +43,25 @@ class RunView:
         host: its name, for people.
         run: the run directory, for people.
         clock: epoch seconds of this machine.
+        files: the run's; ``None``: in their usual places.
+        patterns: what the lines of its log say, where there is no ``status.json``.
     """
 
-    def __init__(self, host: str, run: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        host: str,
+        run: str,
+        clock: Callable[[], float],
+        files: RunDir | None = None,
+        patterns: Patterns | None = None,
+    ) -> None:
         self._host = host
         self._run = run
         self._clock = clock
         self.link = Link(LinkState.CONNECTING, clock())
+        self._journal = (files or RunDir(PurePosixPath(run))).journal
+        self.log = LogNumbers(patterns)
+        """Numbers of the log, for a run that has no ``status.json``."""
         self.recent: deque[Record] = deque(maxlen=RECENT)
         self.lines: int | None = None
         self.lines_detail = ""
@@ -78,7 +94,7 @@ class RunView:
         if not state.journal.exists:
             self.lines = 0
             self.lines_detail = (
-                "no raw_responses.jsonl yet"
+                f"no {self._journal.name} yet"
                 if state.exists
                 else f"no such directory {state.run_dir}"
             )
@@ -144,7 +160,7 @@ class RunView:
             lines=self.lines,
             lines_detail=self.lines_detail,
             journal_bytes=state.journal.size if state else 0,
-            progress=progress_of(state.status if state else None),
+            progress=self._progress(),
             rates=self._rates(),
             server=self._server,
             data_at=self._data_at,
@@ -154,6 +170,11 @@ class RunView:
             strays=self._strays,
         )
         return replace(picture, findings=find(picture, self.recent, self._late.seconds(now)))
+
+    def _progress(self) -> Progress:
+        status = self._state.status if self._state else None
+        said = self.log.progress() if status is None else None
+        return progress_of(status) if said is None else said
 
     def _read_meters(self, state: RunState, now: float) -> None:
         """Read the counters of a living run; another run's are another counter, not growth."""
@@ -170,6 +191,7 @@ class RunView:
             return
         if status is None:
             self._answers.add(now, self.lines or 0)
+            self._errors.add(now, self._progress().errors)
             return
         progress = progress_of(status)
         self._answers.add(now, progress.done + progress.kept)
@@ -192,22 +214,40 @@ class RunView:
     def _rates(self) -> Rates:
         if self._state is None or not self._state.process.alive:
             return Rates()
-        said = rates_of(self._own_status())
         server = self._server.tokens_s
+        if self._state.status is None:
+            return self._rates_of_log(server)
+        said = rates_of(self._own_status())
         return Rates(
             requests_s=self._answers.rate if said.requests_s is None else said.requests_s,
             tokens_s=self._tokens.rate if server is None else server,
             error_share=said.error_share,
         )
 
+    def _rates_of_log(self, server: float | None) -> Rates:
+        """Lines of a journal are counted; without one, the log must be believed."""
+        has_journal = self._state is not None and self._state.journal.exists
+        requests = self._answers.rate if has_journal else self.log.rate
+        mean, progress = self.log.mean_tokens, self._progress()
+        tokens = None if requests is None or mean is None else requests * mean
+        ended = progress.done + progress.errors
+        return Rates(
+            requests_s=requests,
+            tokens_s=tokens if server is None else server,
+            error_share=progress.errors / ended if ended else None,
+        )
+
     def _add_point(self, now: float, running: bool) -> None:
         if self._points and 0 <= now - self._points[-1].at < 0.9:
             return
-        tokens = self._server.tokens_s if self._server.tokens_s is not None else self._tokens.rate
+        server = self._server.tokens_s
+        requests, tokens = self._answers.rate, self._tokens.rate if server is None else server
+        if self._state is not None and self._state.status is None:
+            requests, tokens = (said := self._rates_of_log(server)).requests_s, said.tokens_s
         self._points.append(
             Point(
                 at=now,
-                requests_s=(self._answers.rate or 0.0) if running else 0.0,
+                requests_s=(requests or 0.0) if running else 0.0,
                 tokens_s=(tokens or 0.0) if running else 0.0,
                 errors_s=(self._errors.rate or 0.0) if running else 0.0,
             )

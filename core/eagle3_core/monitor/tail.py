@@ -20,6 +20,9 @@ from eagle3_core.host.link import Link
 LONGEST_LINE = 16 << 20
 """Bytes kept of a line that does not end: a file without newlines must not fill the memory."""
 
+_CAP = 262144
+"""Bytes of text in one event at most; more of a burst is skipped."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -41,13 +44,22 @@ class Tail:
     Args:
         path: on the host.
         count: count its lines from the start.
-        lines_back: how many lines of what is there already come as text; ``None``: 64 KiB of them.
+        lines_back: how many lines of what is there already come as text.
+        bytes_back: the same in bytes, when ``lines_back`` is ``None``.
     """
 
-    def __init__(self, path: str, *, count: bool, lines_back: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        count: bool,
+        lines_back: int | None = None,
+        bytes_back: int = 65536,
+    ) -> None:
         self._path = path
         self._count = count
         self._lines_back = lines_back
+        self._bytes_back = bytes_back
         self._checkpoint: Checkpoint | None = None
         self._rest = b""
         self._lines = 0
@@ -63,6 +75,8 @@ class Tail:
             "checkpoint": self._checkpoint,
             "count": self._count,
             "lines_back": self._lines_back,
+            "bytes_back": self._bytes_back,
+            "cap": max(self._bytes_back, _CAP),
         }
         async for event in link.follow(self._path, **options):
             if isinstance(event, Data):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eagle3_core.monitor.records import parse_lines
-from eagle3_core.records import Record
+from eagle3_core.records import AnswerState, Record
 
 ODD = [
     b"",
@@ -90,3 +91,40 @@ def test_what_a_server_may_leave_out(
 def test_no_line_is_too_bad(lines: list[bytes]) -> None:
     records, bad = parse_lines(lines)
     assert len(records) + bad == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (
+            {"id": 7, "question": "Why?", "reasoning_content": "Since.", "answer": "So."},
+            ("7", AnswerState.OK, "Why?", "Since.", "So."),
+        ),
+        (
+            {
+                "sample_id": "a",
+                "conversations": [
+                    {"from": "human", "value": "Why?"},
+                    {"from": "gpt", "value": "So."},
+                ],
+                "reasoning": "Since.",
+            },
+            ("a", AnswerState.OK, "Why?", "Since.", "So."),
+        ),
+        ({"id": "x", "output": "So.", "thinking": ""}, ("x", AnswerState.NO_REASONING, "", None, "So.")),
+        ({"id": "e", "error": "Request timed out."}, ("e", AnswerState.TIMEOUT, "", None, None)),
+    ],
+)  # fmt: skip
+def test_the_rows_of_another_script(row: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    (record,), bad = parse_lines([json.dumps(row).encode()])
+    assert bad == 0
+    shown = record.key, record.state, record.messages[-1]["content"]
+    assert (*shown, record.reasoning, record.content) == expected
+
+
+def test_rows_without_a_name_differ() -> None:
+    rows = [json.dumps({"output": text, "reasoning": "r"}).encode() for text in ("a", "b", "a")]
+    one, two, three = parse_lines(rows)[0]
+    assert one.key != two.key
+    assert one.key == three.key
+    assert one.key
