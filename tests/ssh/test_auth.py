@@ -194,7 +194,8 @@ class CodeHost(EmbeddedHost):
 
     def _server(self) -> asyncssh.SSHServer:
         kind = type(super()._server())
-        return type("Server", (CodeServer, kind), {})()
+        server: asyncssh.SSHServer = type("Server", (CodeServer, kind), {})()
+        return server
 
 
 @pytest.fixture

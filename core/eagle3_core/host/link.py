@@ -148,6 +148,10 @@ class Link:
         """Wait for the end of the link; returns why it ended."""
         return await asyncio.shield(self._end)
 
+    def drop(self, reason: str) -> None:
+        """Count the link as lost."""
+        self._finish(reason)
+
     async def close(self) -> None:
         """End the agent and the connection. What it launched goes on."""
         self._finish("closed")

@@ -152,5 +152,7 @@ class SshTransport:
             self._process.stdin.write_eof()
         self._process.close()
         self.connection.close()
-        with contextlib.suppress(asyncio.TimeoutError):
+        try:
             await asyncio.wait_for(self.connection.wait_closed(), 2.0)
+        except asyncio.TimeoutError:
+            self.connection.abort()  # what is still to be sent reaches nobody
