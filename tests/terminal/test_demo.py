@@ -56,6 +56,14 @@ def demo_processes(home: Path) -> str:
     return "\n".join(line for line in found.stdout.splitlines() if f"{home}/eagle3-demo" in line)
 
 
+def demo_process(terminal: Terminal) -> int:
+    """The child of the terminal's shell."""
+    ps = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, text=True, check=True)
+    rows = [row.split() for row in ps.stdout.splitlines()[1:]]
+    (child,) = [int(pid) for pid, parent in rows if int(parent) == terminal.pid()]
+    return child
+
+
 def test_start_kill_restart_leave(terminal: Terminal, tmp_path: Path) -> None:
     """One key each; the lines rise, stay through the kill, and go on; leaving leaves the run."""
     terminal.type(DEMO)
@@ -122,11 +130,29 @@ def test_a_signal_restores_the_terminal_and_leaves_nothing(
     terminal.wait("● connected")
     terminal.press("s")
     terminal.wait(r"▶ running pid (\d+)")
-    ps = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, text=True, check=True)
-    (demo,) = [int(row.split()[0]) for row in ps.stdout.splitlines()[1:]
-               if int(row.split()[1]) == terminal.pid()]  # fmt: skip
-    os.kill(demo, number)
+    os.kill(demo_process(terminal), number)
     wait_for_none(tmp_path)
     terminal.wait(rf"ended with {128 + number}")
     assert terminal.flag("alternate_on") == "0"
     assert terminal.flag("mouse_any_flag") == "0"
+
+
+@pytest.mark.parametrize("moment", ["while the console is open", "after it was left"])
+def test_a_terminal_that_goes_away_leaves_nothing(
+    terminal: Terminal, tmp_path: Path, moment: str
+) -> None:
+    """The window is closed, the SSH session to the laptop breaks: everything ends."""
+    terminal.type(DEMO)
+    terminal.wait("● connected")
+    terminal.press("s")
+    terminal.wait(r"▶ running pid (\d+)")
+    if moment == "after it was left":
+        terminal.press("q")
+        terminal.wait(r"\$ |# |connecting|The run goes on", 20.0)
+    demo = demo_process(terminal)
+    terminal.close()
+    wait_for_none(tmp_path)
+    deadline = time.monotonic() + 20
+    while alive(demo):
+        assert time.monotonic() < deadline, "the console spins on a terminal that is gone"
+        time.sleep(0.1)

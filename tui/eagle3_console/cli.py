@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
 import sys
 
-from eagle3_console import config, headless, target
+from eagle3_console import config, headless, target, trail
 from eagle3_core import __version__
 from eagle3_core.errors import UserError
 from eagle3_core.simulator.scenarios import SCENARIOS
@@ -18,6 +20,13 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else ""
     args = _parser(command).parse_args(arguments[1:] if command else arguments)
+    code = _code(command, args)
+    if command not in headless.COMMANDS:
+        _leave(code)
+    return code
+
+
+def _code(command: str, args: argparse.Namespace) -> int:
     try:
         return asyncio.run(_run(command, args))
     except UserError as error:
@@ -27,9 +36,22 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+def _leave(code: int) -> None:
+    """End the process although Textual's input thread may not.
+
+    A terminal that has gone away (a closed window, a dropped session) ends the app without ending
+    that thread, which then spins on it for ever.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
 _COMMANDS = {
     "demo": "the console on a run of its own: no server, no GPU, no network",
     **headless.COMMANDS,
+    "trail": "what was sent to the hosts from here, and how it went",
 }
 
 
@@ -41,6 +63,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         epilog=None if command else f"commands (each with its own --help):\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if command == "trail":
+        trail.add_arguments(parser)
+        return parser
     if command == "demo":
         parser.add_argument(
             "--scenario", choices=sorted(SCENARIOS), default="healthy", help="which story"
@@ -58,6 +83,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 
 async def _run(command: str, args: argparse.Namespace) -> int:
+    if command == "trail":
+        return trail.show(args)
     settings = config.load()
     if command in headless.COMMANDS:
         return await headless.run(command, args, target.choose(args, settings))

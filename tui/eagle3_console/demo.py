@@ -27,7 +27,23 @@ _PATIENCE_S = 30.0
 
 
 async def run(scenario: str, look: Look) -> int:
-    """Open the console on a made-up host until the user is done with it; the exit code."""
+    """Open the console on a made-up host until the user is done with it; the exit code.
+
+    A signal or a terminal that goes away ends the demo at any moment, and it cleans up as it
+    does when asked to.
+    """
+    ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    _listen(ended)
+    story = asyncio.create_task(_story(scenario, look, ended))
+    await asyncio.wait((story, ended), return_when=asyncio.FIRST_COMPLETED)
+    if story.done():
+        return story.result()
+    story.cancel()
+    await asyncio.wait((story,))
+    return 128 + ended.result()
+
+
+async def _story(scenario: str, look: Look, ended: asyncio.Future[int]) -> int:
     story = SCENARIOS[scenario]
     with tempfile.TemporaryDirectory(prefix="eagle3-demo-") as name:
         home = Path(name)
@@ -47,14 +63,26 @@ async def run(scenario: str, look: Look) -> int:
             ).to_json()
             target = RunTarget(host.target, run_dir, settings, sys.executable, "the demo")
             try:
-                return await _until_done(target, look)
+                return await _until_done(target, look, ended)
             finally:
                 await _end_run(target)
 
 
-async def _until_done(target: RunTarget, look: Look) -> int:
+def _listen(ended: asyncio.Future[int]) -> None:
+    """Take the signals; the console has its own handlers while it is open and drops them after."""
+
+    def end(number: int) -> None:
+        if not ended.done():
+            ended.set_result(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+
+
+async def _until_done(target: RunTarget, look: Look, ended: asyncio.Future[int]) -> int:
     while True:
         code = await open_console(target, look, say_farewell=False)
+        _listen(ended)
         if code:
             return code
         async with closing(await connect(target.host)) as link:
@@ -70,7 +98,7 @@ async def _until_done(target: RunTarget, look: Look) -> int:
 
 
 async def _answer() -> str:
-    """One line from the terminal; the end of the input and signals end the demo."""
+    """One line from the terminal; the end of the input is a ``q``."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[str] = loop.create_future()
 
@@ -79,20 +107,11 @@ async def _answer() -> str:
         if not answer.done():
             answer.set_result(line.strip().lower() if line else "q")
 
-    def end() -> None:
-        if not answer.done():
-            answer.set_result("q")
-
-    signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    for number in signals:
-        loop.add_signal_handler(number, end)
     loop.add_reader(sys.stdin, read)
     try:
         return await answer
     finally:
         loop.remove_reader(sys.stdin)
-        for number in signals:
-            loop.remove_signal_handler(number)
 
 
 async def _end_run(target: RunTarget) -> None:
