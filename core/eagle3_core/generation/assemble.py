@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from eagle3_core import codec
-from eagle3_core.generation.sse import Decoder, Event
+from eagle3_core.generation.sse import Decoder, Event, events, plain_data
 from eagle3_core.records import Answer
 
+_TEXTS = ("reasoning", "reasoning_content", "content", "refusal")
+"""Fields of a delta whose pieces make a text."""
+
+_DONE = b"data: [DONE]"
 BATCH_BYTES = 8192
 """Parsing waits for this much once text flows: as cheap as parsing at the end, in flat memory."""
 
@@ -86,10 +90,7 @@ class Assembler:
         self._decoder = Decoder()
         self._parts: list[bytes] = []
         self._size = 0
-        self._reasoning: list[str] = []
-        self._reasoning_content: list[str] = []
-        self._content: list[str] = []
-        self._refusal: list[str] = []
+        self._texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
         self._tool_calls: dict[int, dict[str, Any]] = {}
         self._token_ids: list[int] | None = None
         self._prompt_token_ids: list[int] | None = None
@@ -112,7 +113,7 @@ class Assembler:
             data = b"".join(self._parts)
             self._parts.clear()
             self._size = 0
-            self._take(self._decoder.feed(data))
+            self._take_blocks(self._decoder.blocks(data))
 
     def end(self) -> None:
         """The stream has ended: parse the rest. Raises as :meth:`flush`."""
@@ -125,28 +126,40 @@ class Assembler:
 
     def answer(self) -> Answer:
         """What has come so far; complete when ``finish_reason`` is set."""
-        texts = [
-            codec.mend("".join(parts))
-            for parts in (self._reasoning, self._reasoning_content, self._content, self._refusal)
-        ]
-        reasoning, reasoning_content, content, refusal = (text or None for text, _ in texts)
+        mended = {name: codec.mend("".join(parts)) for name, parts in self._texts.items()}
+        texts = {name: text or None for name, (text, _) in mended.items()}
         return Answer(
-            reasoning=reasoning,
-            reasoning_content=reasoning_content,
-            content=content,
+            reasoning=texts["reasoning"],
+            reasoning_content=texts["reasoning_content"],
+            content=texts["content"],
             finish_reason=self.finish_reason,
             usage=self._usage,
             prompt_token_ids=self._prompt_token_ids,
             token_ids=self._token_ids,
             tool_calls=[self._tool_calls[index] for index in sorted(self._tool_calls)] or None,
-            refusal=refusal,
-            sanitised=any(lone for _, lone in texts),
+            refusal=texts["refusal"],
+            sanitised=any(lone for _, lone in mended.values()),
         )
 
-    def _take(self, events: list[Event]) -> None:
+    def _take_blocks(self, blocks: bytes) -> None:
+        """Parse whole blocks at once where they are plain: a third of the cost of one by one."""
+        done = blocks == _DONE or blocks.endswith(b"\n\n" + _DONE)
+        data = plain_data(blocks.removesuffix(_DONE).removesuffix(b"\n\n") if done else blocks)
+        try:
+            chunks = codec.loads(b"[" + data + b"]", keep_surrogates=True) if data else None
+        except codec.JSONError:
+            chunks = None
+        if chunks is None:
+            self._take(events(blocks))
+            return
+        for chunk in chunks:
+            self._chunk(chunk)
+        self.done = self.done or done
+
+    def _take(self, found: list[Event]) -> None:
         payloads: list[bytes] = []
         failed: ServerSaidError | None = None
-        for event in events:
+        for event in found:
             if event.data == b"[DONE]":
                 self.done = True
                 break
@@ -154,7 +167,11 @@ class Assembler:
                 failed = _named_error(event.data)
                 break
             payloads.append(event.data)
-        for chunk in _parse(payloads):
+        for payload in payloads:
+            try:
+                chunk = codec.loads(payload, keep_surrogates=True)
+            except codec.JSONError as error:
+                raise MalformedAnswerError(f"a chunk is not JSON: {error}") from None
             self._chunk(chunk)
         if failed:
             raise failed
@@ -182,22 +199,17 @@ class Assembler:
             raise MalformedAnswerError("a chunk is not of the OpenAI protocol") from None
 
     def _delta(self, delta: dict[str, Any]) -> None:
-        if text := delta.get("content"):
-            self._say(self._content, text)
-        if text := delta.get("reasoning"):
-            self._say(self._reasoning, text)
-        if text := delta.get("reasoning_content"):
-            self._say(self._reasoning_content, text)
-        if text := delta.get("refusal"):
-            self._say(self._refusal, text)
-        for call in delta.get("tool_calls") or ():
-            self._tool_call(call)
-
-    def _say(self, parts: list[str], text: str) -> None:
-        if not isinstance(text, str):
-            raise TypeError
-        parts.append(text)
-        self.texts += 1
+        for name, value in delta.items():
+            if not value:
+                continue
+            if (parts := self._texts.get(name)) is not None:
+                if not isinstance(value, str):
+                    raise TypeError
+                parts.append(value)
+                self.texts += 1
+            elif name == "tool_calls":
+                for call in value:
+                    self._tool_call(call)
 
     def _tool_call(self, call: dict[str, Any]) -> None:
         known = self._tool_calls.setdefault(
@@ -216,21 +228,6 @@ def _extend(ids: list[int] | None, more: list[int]) -> list[int]:
         return more
     ids.extend(more)
     return ids
-
-
-def _parse(payloads: list[bytes]) -> list[Any]:
-    # One call for a whole batch costs a third less than one a chunk.
-    try:
-        return list(codec.loads(b"[" + b",".join(payloads) + b"]", keep_surrogates=True))
-    except codec.JSONError:
-        pass
-    chunks = []
-    for payload in payloads:
-        try:
-            chunks.append(codec.loads(payload, keep_surrogates=True))
-        except codec.JSONError as error:
-            raise MalformedAnswerError(f"a chunk is not JSON: {error}") from None
-    return chunks
 
 
 def _named_error(data: bytes) -> ServerSaidError:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import ssl
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
 import openai
 
 from eagle3_core import codec
 from eagle3_core.generation.assemble import MalformedAnswerError, ServerSaidError
+from eagle3_core.generation.transport import httpx
 from eagle3_core.records import AnswerState
 from eagle3_core.text import printable
 
@@ -114,24 +115,19 @@ def _connection(chain: list[BaseException], answering: bool) -> Cause:
     word = _word(chain)
     if answering:
         return Cause(AnswerState.CUT, f"the connection broke in mid-answer: {word}")
-    if any(isinstance(error, (aiohttp.ServerTimeoutError, TimeoutError)) for error in chain):
+    if any(isinstance(error, (httpx.ConnectTimeout, TimeoutError)) for error in chain):
         return Cause(
             AnswerState.TIMEOUT, "Request timed out: no connection", clock="connect", reached=False
         )
-    if any(isinstance(error, aiohttp.ClientConnectorError) for error in chain):
+    if any(isinstance(error, httpx.ConnectError) for error in chain):
         return Cause(AnswerState.CONNECTION, f"no connection: {word}", reached=False)
     return Cause(AnswerState.CONNECTION, f"the connection broke before an answer: {word}")
 
 
 def _word(chain: list[BaseException]) -> str:
-    """Plain words; the library's own name a status 400 that nobody sent."""
-    if any(isinstance(error, aiohttp.ClientPayloadError) for error in chain):
-        return "the server closed it before the end"
-    if any(isinstance(error, aiohttp.ServerDisconnectedError) for error in chain):
-        return "the server closed it"
-    if any(isinstance(error, aiohttp.ClientResponseError) for error in chain):
-        return "what came is no HTTP"
-    deepest = chain[-1]
-    if isinstance(deepest, OSError) and (deepest.errno or 0) > 0:
-        return os.strerror(deepest.errno or 0)
-    return str(deepest).strip() or type(deepest).__name__
+    """The system's words where there are some; else those of the one who saw it first."""
+    for error in reversed(chain):
+        if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
+            return os.strerror(error.errno) if error.errno > 0 else str(error)
+    said = next((error for error in chain if isinstance(error, httpx.TransportError)), chain[-1])
+    return str(said).strip() or type(said).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -158,7 +159,14 @@ class _Run:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signal, number)
-        await self._generator.run()
+        # What is there now lasts as long as the run: the collector need not walk it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        try:
+            await self._generator.run()
+        finally:
+            gc.unfreeze()
 
     def _signal(self, number: int) -> None:
         if number == signal.SIGINT and not self._generator.draining:

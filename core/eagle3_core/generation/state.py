@@ -15,6 +15,8 @@ SPECIAL = re.compile(r"<\|[A-Za-z0-9_]{2,40}\|>|<｜[^｜<>]{2,40}｜>|\[(?:BOS|
 """A control token spelled out in text."""
 STUMP = re.compile(r"(?:<\|[a-z_]{0,40}|</?th(?:i(?:nk?)?)?)\Z|\A\s*(?:/?think>|[a-z_]{0,40}\|>)")
 """Half a marker at the end or the beginning of a text."""
+_LONGEST_STUMP = 42
+"""Characters at the end."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,14 @@ def judge(
         fault = AnswerState.AMBIGUOUS
     if fault is not None:
         return Judgement(fault, reasoning, content, flags)
-    if any(text and STUMP.search(text) for text in (reasoning, content)):
+    if any(text and stump(text) for text in (reasoning, content)):
         return Judgement(AnswerState.DAMAGED, reasoning, content, flags)
     return Judgement(_whole(reasoning, content, thinking, flags), reasoning, content, flags)
+
+
+def stump(text: str) -> bool:
+    """Whether ``text`` begins or ends with half a marker; its middle, which is long, is not searched."""
+    return bool(STUMP.match(text) or STUMP.search(text, max(0, len(text) - _LONGEST_STUMP)))
 
 
 def _text(text: str | None) -> str | None:

@@ -12,6 +12,7 @@ from eagle3_core.records import DONE, AnswerState
 
 _HEAD = re.compile(rb'\{"key":"([^"\\]*)","state":"([a-z_]+)"')
 _NESTED = b'{"key":"'
+_FEW = 8
 _STATES = {state.value.encode(): state for state in AnswerState}
 
 
@@ -74,7 +75,7 @@ def _scan(view: mmap.mmap, size: int, index: Index) -> None:
             head
             and end < size
             and view[end - 1] == 0x7D
-            and view.find(_NESTED, start + 1, end) < 0
+            and not _glued(view, start + 1, end)
             and view.find(b"\0", start, end) < 0
         ):
             state = _STATES.get(head[2])
@@ -85,6 +86,19 @@ def _scan(view: mmap.mmap, size: int, index: Index) -> None:
         if not _add_parsed(view[start:end], index):
             index.bad_lines.append(index.lines)
         start = end + 1
+
+
+def _glued(view: mmap.mmap, start: int, end: int) -> bool:
+    """Whether another record begins within the line.
+
+    A brace alone is found at several times the speed of ``_NESTED``, and most texts have few.
+    """
+    for _ in range(_FEW):
+        start = view.find(b"{", start, end)
+        if start < 0 or view[start : start + len(_NESTED)] == _NESTED:
+            return start >= 0
+        start += 1
+    return view.find(_NESTED, start, end) >= 0
 
 
 def _add_parsed(line: bytes, index: Index) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eagle3_core.generation.sse import Decoder, Event
+from eagle3_core.generation.sse import Decoder, Event, events, plain_data
 
 BOM = b"\xef\xbb\xbf"
 
@@ -131,3 +131,21 @@ def test_events_come_as_soon_as_they_are_complete() -> None:
     assert decoder.feed(b"\ndata: tw") == [Event(b"one")]
     assert decoder.feed(b"o\r\n\r") == []
     assert decoder.feed(b"\n") == [Event(b"two")]
+
+
+@given(_STREAMS)
+@example(b"data: x\n\ndata: y\n\n")
+@example(b"data: x\ndata: y\n\n")
+@example(b"data: x\n\n\ndata: y\n\n")
+@example(b"data: x\n\n: ping\n\ndata: y\n\n")
+def test_plain_blocks_are_told_from_others(stream: bytes) -> None:
+    blocks = Decoder().blocks(stream)
+    joined = plain_data(blocks)
+    lines = blocks.split(b"\n\n")
+    if joined is None:
+        assert not all(re.fullmatch(rb"data: [^\n]*", line) for line in lines)
+    else:
+        assert joined == b",".join(line.removeprefix(b"data: ") for line in lines)
+        assert [event.data for event in events(blocks)] == [
+            line[6:] for line in lines if len(line) > 6
+        ]
