@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else ""
     args = _parser(command).parse_args(arguments[1:] if command else arguments)
     code = _code(command, args)
-    if command not in headless.COMMANDS:
+    if command in ("", "demo"):
         _leave(code)
     return code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from eagle3_core.errors import UserError
+from eagle3_core.host.foreign_run import ForeignRun
 from eagle3_core.host.target import HostTarget
+from eagle3_core.monitor.log_numbers import GROUPS, Patterns
 from eagle3_core.settings import from_mapping
 
 CONFIRM = ("", "always")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,22 @@ class Profile:
     prefix: list[str] = field(default_factory=list)
     generate: dict[str, Any] = field(default_factory=dict)
     """Settings of the run; ``output`` is the run's own when it is not given."""
+    command: list[str] = field(default_factory=list)
+    """What is started in place of the generator."""
+    cwd: str = ""
+    log: str = ""
+    journal: str = ""
+    patterns: dict[str, Any] = field(default_factory=dict)
+    env: list[str] = field(default_factory=list)
+    """Names of environment variables that a start passes on from here."""
+
+    @property
+    def foreign(self) -> ForeignRun | None:
+        """What is run in place of the generator; ``None``: nothing is."""
+        if not (self.command or self.cwd or self.log or self.journal or self.patterns):
+            return None
+        patterns = Patterns(**self.patterns)
+        return ForeignRun(tuple(self.command), self.log, self.journal, self.cwd, patterns)
 
 
 @dataclass(frozen=True)
@@ -111,9 +131,35 @@ def _profile(name: str, table: Any, file: Path) -> Profile:
         HostTarget(profile.host)
     except UserError as error:
         raise UserError(f"{where}: {error.problem}", error.mend) from None
+    if profile.generate and profile.command:
+        raise UserError(f"{where} has both generate and command", "leave out one of them")
     if profile.generate:
         run_settings(profile.generate, profile.run, where=f"{where}.generate")
+    _check_patterns(profile.patterns, f"{where}.patterns")
+    for name in profile.env:
+        if not _VARIABLE.fullmatch(name):
+            # What stands behind a = may be a secret.
+            raise UserError(
+                f"{where}: env = {name.partition('=')[0]!r} is no name of a variable",
+                'write names alone, as env = ["OPENAI_API_KEY"]; values come from the environment',
+            )
     return profile
+
+
+def _check_patterns(patterns: dict[str, Any], where: str) -> None:
+    _fill(Patterns, patterns, where)
+    for name, pattern in patterns.items():
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            raise UserError(
+                f"{where}: {name} is no regular expression ({error})", "mend it"
+            ) from None
+        if name == "progress" and "done" not in groups:
+            raise UserError(
+                f"{where}: progress has no group done",
+                f"write (?P<done>\\d+), and what else there is of {', '.join(GROUPS[1:])}",
+            )
 
 
 def _fill(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:

@@ -38,6 +38,10 @@ async def open_console(target: RunTarget, look: Look, *, say_farewell: bool = Tr
         target.run_dir,
         settings=target.settings,
         python=target.python,
+        foreign=target.foreign,
+        env=target.env,
+        read_only=look.read_only,
+        note=target.commands().note,
         link=link,
         prompts=answers,
     )

@@ -10,7 +10,6 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import PurePosixPath
 
 from eagle3_console.ask import prompts
 from eagle3_console.report import record_text, status_text
@@ -20,6 +19,7 @@ from eagle3_core.errors import UserError
 from eagle3_core.generation.concurrency import setting
 from eagle3_core.host import run as host_run
 from eagle3_core.host.connect import connect
+from eagle3_core.host.foreign_run import ForeignRun
 from eagle3_core.host.link import AgentError, Link, LinkLost, closing
 from eagle3_core.monitor.events import Outcome
 from eagle3_core.monitor.records import parse_lines
@@ -28,8 +28,10 @@ from eagle3_core.monitor.snapshot import Link as LinkPicture
 from eagle3_core.monitor.snapshot import LinkState, Snapshot
 from eagle3_core.monitor.state import RunView
 from eagle3_core.monitor.tail import Tail
-from eagle3_core.rundir import RunDir
 from eagle3_core.text import printable
+
+LOG_LINES = 20_000
+"""Lines of a log that are read for its numbers, where no other file has them."""
 
 COMMANDS = {
     "status": "say how a run is",
@@ -87,41 +89,46 @@ async def _status(link: Link, args: argparse.Namespace, target: RunTarget) -> in
 
 async def take_picture(link: Link, target: RunTarget) -> Snapshot:
     """One snapshot of a run, lines counted exactly, the last records looked at."""
-    view = RunView(target.host.name, target.run_dir, time.time)
+    foreign = target.foreign or ForeignRun()
+    files = foreign.files(target.run_dir)
+    view = RunView(target.host.name, target.run_dir, time.time, files, foreign.patterns)
     view.link = LinkPicture(LinkState.CONNECTED, time.time(), link.hello.hostname)
-    journal = host_run.journal_of(target.run_dir)
+    journal = str(files.journal)
     count = await host_run.count(link, journal)
     recent, _ = parse_lines(await host_run.last(link, journal, 50))
     view.take_records(recent, count.lines, count.reason)
-    view.take_state(await host_run.state(link, target.run_dir))
+    own_files = host_run.own_files(files)
+    state = await host_run.state(link, target.run_dir, **own_files, writers=True)
+    if state.status is None:
+        log = await host_run.last(link, str(files.log), LOG_LINES)
+        view.log.take(line.decode(errors="replace") for line in log)
+    view.take_state(state)
     await ask_servers(link, view)
     return view.snapshot()
 
 
 async def _start(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    process = await host_run.launch(link, target.run_dir, target.settings, target.python)
-    return _told(Outcome(process.alive, f"started as pid {process.pid} on {target.host.name}"))
+    return _told(await target.commands().start(link))
 
 
 async def _restart(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    process = await host_run.restart(link, target.run_dir, target.settings, target.python)
-    return _told(Outcome(process.alive, f"restarted as pid {process.pid} on {target.host.name}"))
+    return _told(await target.commands().restart(link))
 
 
 async def _drain(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    return _told(await host_run.drain(link, target.run_dir))
+    return _told(await target.commands().drain(link))
 
 
 async def _kill(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    return _told(await host_run.kill(link, target.run_dir))
+    return _told(await target.commands().kill(link))
 
 
 async def _concurrency(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    return _told(await host_run.turn(link, target.run_dir, args.set))
+    return _told(await target.commands().set_concurrency(link, args.set))
 
 
 async def _logs(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
-    path = str(RunDir(PurePosixPath(target.run_dir)).log)
+    path = str(target.commands().files.log)
     if not args.follow:
         for line in await host_run.last(link, path, args.n):
             _out(printable(line.decode(errors="replace")))
@@ -137,7 +144,7 @@ async def _logs(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
 
 async def _samples(link: Link, args: argparse.Namespace, target: RunTarget) -> int:
     ask = host_run.sample if args.random else host_run.last
-    lines = await ask(link, host_run.journal_of(target.run_dir), args.n)
+    lines = await ask(link, str(target.commands().files.journal), args.n)
     if args.json:
         for line in lines:
             _out(line.decode(errors="replace"))

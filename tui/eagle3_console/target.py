@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eagle3_console import trail
 from eagle3_console.config import Config, Profile, run_settings
 from eagle3_core.errors import UserError
+from eagle3_core.host.commands import Commands
+from eagle3_core.host.foreign_run import ForeignRun
 from eagle3_core.host.target import HostTarget
 from eagle3_core.settings import read_file
 
@@ -24,6 +27,23 @@ class RunTarget:
     python: str | None
     come_back: str
     """The command line that opens this run again."""
+    foreign: ForeignRun | None = None
+    """What is run in place of the generator."""
+    env: tuple[str, ...] = ()
+    """Names of environment variables that a start passes on."""
+    read_only: bool = False
+
+    def commands(self) -> Commands:
+        """What may be sent to the run; each command is noted in the trail."""
+        return Commands(
+            self.run_dir,
+            self.settings,
+            self.python,
+            self.foreign or ForeignRun(),
+            self.env,
+            self.read_only,
+            trail.note_for(self.host.name, self.run_dir, self.env),
+        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +82,16 @@ def choose(args: argparse.Namespace, config: Config) -> RunTarget:
         identity=Path(identity).expanduser() if identity else None,
         prefix=tuple(profile.prefix) if profile else (),
     )
-    return RunTarget(host_target, run, _settings(args, profile, run), python, _come_back(args))
+    return RunTarget(
+        host_target,
+        run,
+        _settings(args, profile, run),
+        python,
+        _come_back(args),
+        profile.foreign if profile else None,
+        tuple(profile.env) if profile else (),
+        config.read_only,
+    )
 
 
 def _come_back(args: argparse.Namespace) -> str:

@@ -59,7 +59,7 @@ class RunView:
         self._run = run
         self._clock = clock
         self.link = Link(LinkState.CONNECTING, clock())
-        self._journal = (files or RunDir(PurePosixPath(run))).journal
+        self._files = files or RunDir(PurePosixPath(run))
         self.log = LogNumbers(patterns)
         """Numbers of the log, for a run that has no ``status.json``."""
         self.recent: deque[Record] = deque(maxlen=RECENT)
@@ -94,8 +94,8 @@ class RunView:
         if not state.journal.exists:
             self.lines = 0
             self.lines_detail = (
-                f"no {self._journal.name} yet"
-                if state.exists
+                f"no {self._files.journal.name} yet"
+                if state.exists or self._files.own_journal
                 else f"no such directory {state.run_dir}"
             )
         else:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import PurePosixPath
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from eagle3_core.errors import UserError
 from eagle3_core.host import run as host_run
-from eagle3_core.host.connect import connect
+from eagle3_core.host.commands import Commands, Note
+from eagle3_core.host.foreign_run import ForeignRun
 from eagle3_core.host.link import AgentError, Link, LinkLost
 from eagle3_core.host.prompts import Prompts
-from eagle3_core.host.ssh_trouble import UNREACHABLE
 from eagle3_core.host.target import HostTarget
 from eagle3_core.monitor import snapshot as shown
 from eagle3_core.monitor.events import LogLines, NewRecords, Outcome, Picture, WatchEvent
+from eagle3_core.monitor.keeper import LinkKeeper
 from eagle3_core.monitor.log_backlog import LogBacklog
 from eagle3_core.monitor.records import parse_lines
 from eagle3_core.monitor.server import ask_servers
 from eagle3_core.monitor.state import RunView
 from eagle3_core.monitor.tail import Tail
 from eagle3_core.records import Record
-from eagle3_core.rundir import RunDir
 
 STATE_EVERY_S = 1.0
 METRICS_EVERY_S = 2.0
@@ -34,8 +32,8 @@ WRITERS_EVERY_S = 30.0
 """Looking into every process of a host costs it some milliseconds each."""
 EVENTS_EVERY_S = 0.25
 """Four pictures a second at most: more is wasted over SSH."""
-FIRST_RETRY_S = 1.0
-LONGEST_RETRY_S = 30.0
+LOG_BACK = 2 << 20
+"""Bytes of a foreign log that are read back: its numbers stand in no other file."""
 _KEPT_LOG_LINES = 20_000
 _KEPT_PARTIAL = 65_536
 _KEPT_RECORDS = 200
@@ -49,6 +47,10 @@ class RunWatch:
         run_dir: its directory there.
         settings: what a start uses; ``None``: the run's own.
         python: the generator's Python on the host.
+        foreign: what is run in place of the generator, and its files.
+        env: names of environment variables that a start passes on.
+        read_only: refuse every command.
+        note: is told of every command that was sent; see ``host.commands``.
         link: to that host, already there; ``None``: connect.
         prompts: whom to ask while connecting.
         clock: epoch seconds of this machine.
@@ -61,42 +63,47 @@ class RunWatch:
         *,
         settings: Mapping[str, Any] | None = None,
         python: str | None = None,
+        foreign: ForeignRun | None = None,
+        env: Sequence[str] = (),
+        read_only: bool = False,
+        note: Note | None = None,
         link: Link | None = None,
         prompts: Prompts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._target = target
         self._run_dir = run_dir
-        self._settings = settings
-        self._python = python
-        self._prompts = prompts
-        self._clock = clock
-        self._view = RunView(target.name, run_dir, clock)
-        paths = RunDir(PurePosixPath(run_dir))
-        self._journal = str(paths.journal)
+        foreign_run = foreign or ForeignRun()
+        self._commands = Commands(
+            run_dir, settings, python, foreign_run, tuple(env), read_only, note
+        )
+        files = self._commands.files
+        self._view = RunView(target.name, run_dir, clock, files, foreign_run.patterns)
+        self._files: dict[str, str] = host_run.own_files(files)
+        self._journal = str(files.journal)
         self._journal_tail = Tail(self._journal, count=True)
-        self._log_tail = Tail(str(paths.log), count=False)
-        self._link: Link | None = None
-        self._first_link = link
+        self._log_tail = Tail(
+            str(files.log), count=False, bytes_back=LOG_BACK if foreign else 65536
+        )
         self._log = LogBacklog(_KEPT_LOG_LINES)
         self._records: deque[Record] = deque(maxlen=_KEPT_RECORDS)
         self._bad_lines = 0
         self._changed = asyncio.Event()
         self._closed = False
-        self._keeper: asyncio.Task[None] | None = None
-        self._lost_at: float | None = None
+        self._keeper = LinkKeeper(target, prompts, link, self._connected, self._take_link, clock)
+        self._keeping: asyncio.Task[None] | None = None
 
     async def events(self) -> AsyncIterator[WatchEvent]:
         """All that happens, coalesced to four times a second, until :meth:`close`."""
-        if self._keeper is None:
-            self._keeper = asyncio.create_task(self._keep_connected())
-            self._keeper.add_done_callback(lambda _: self._changed.set())
+        if self._keeping is None:
+            self._keeping = asyncio.create_task(self._keeper.run())
+            self._keeping.add_done_callback(lambda _: self._changed.set())
         self._changed.set()
         while not self._closed:
             await self._changed.wait()
             self._changed.clear()
-            if self._keeper.done() and not self._closed:
-                self._keeper.result()  # an error of ours ends the watch; it must not end in silence
+            if self._keeping.done() and not self._closed:
+                self._keeping.result()  # an error of ours ends the watch; it must not end in silence
             for part in self._log.take():
                 yield part
             if self._records or self._bad_lines:
@@ -111,36 +118,38 @@ class RunWatch:
         """Leave; the run goes on."""
         self._closed = True
         self._changed.set()
-        if self._keeper:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
-        if self._first_link:
-            await self._first_link.close()
+        if self._keeping:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        await self._keeper.close()
+
+    def reconnect(self) -> None:
+        """Connect anew at once; a link that is there is dropped."""
+        self._keeper.drop("dropped, to connect anew")
 
     async def start(self) -> Outcome:
         """Launch the generator; what is done already is not asked again."""
-        return await self._launched(host_run.launch)
+        return await self._sent(self._commands.start)
 
     async def restart(self) -> Outcome:
         """Kill what runs, then start."""
-        return await self._launched(host_run.restart)
+        return await self._sent(self._commands.restart)
 
     async def drain(self) -> Outcome:
         """Nothing new is asked; the run ends when what is in flight is in."""
-        return await self._stopped(host_run.drain)
+        return await self._sent(self._commands.drain)
 
     async def kill(self) -> Outcome:
         """SIGTERM: flushes and ends, nothing finished is lost."""
-        return await self._stopped(host_run.kill)
+        return await self._sent(self._commands.kill)
 
     async def kill_hard(self) -> Outcome:
         """SIGKILL."""
-        return await self._stopped(host_run.kill_hard)
+        return await self._sent(self._commands.kill_hard)
 
     async def set_concurrency(self, setting: int | str) -> Outcome:
         """Change the requests in flight of the run while it goes."""
-        async with self._link_for_commands() as link:
-            return await host_run.turn(link, self._run_dir, setting)
+        return await self._sent(lambda link: self._commands.set_concurrency(link, setting))
 
     async def last_records(self, count: int) -> list[Record]:
         """The newest records, oldest first."""
@@ -152,17 +161,9 @@ class RunWatch:
         async with self._link_for_commands() as link:
             return parse_lines(await host_run.sample(link, self._journal, count))[0]
 
-    async def _launched(self, launch: Callable[..., Awaitable[shown.Process]]) -> Outcome:
+    async def _sent(self, command: Callable[[Link], Awaitable[Outcome]]) -> Outcome:
         async with self._link_for_commands() as link:
-            process = await launch(link, self._run_dir, self._settings, self._python)
-            state = await self._ask_state(link)
-        argv = (state.record or {}).get("argv") or []
-        command = shlex.join(str(word) for word in argv)
-        return Outcome(process.alive, f"started as pid {process.pid}", command)
-
-    async def _stopped(self, stop: Callable[[Link, str], Awaitable[host_run.Stopped]]) -> Outcome:
-        async with self._link_for_commands() as link:
-            outcome = await stop(link, self._run_dir)
+            outcome = await command(link)
             await self._ask_state(link)
         return outcome
 
@@ -170,10 +171,10 @@ class RunWatch:
     async def _link_for_commands(self) -> AsyncIterator[Link]:
         """The link; what goes wrong on it, or at its other end, is told as a ``UserError``."""
         name = self._target.name
-        if self._link is None:
+        if self._keeper.link is None:
             raise UserError(f"{name} is not connected", "wait until the link is back")
         try:
-            yield self._link
+            yield self._keeper.link
         except LinkLost as error:
             raise UserError(
                 f"the link to {name} broke ({error.reason})", "look at the run when it is back"
@@ -181,33 +182,14 @@ class RunWatch:
         except AgentError as error:
             raise UserError(error.message, error.mend or "see the log of the run") from None
 
-    async def _keep_connected(self) -> None:
-        delay = FIRST_RETRY_S
-        been_there = False
-        while True:
-            self._say_link(shown.LinkState.CONNECTING, f"to {self._target.name}")
-            try:
-                link = self._first_link or await connect(self._target, self._prompts)
-                self._first_link = None
-            except UserError as error:
-                if not been_there and error.exit_code != UNREACHABLE:
-                    # Trying again would only ask the same question of the same host.
-                    self._say_link(shown.LinkState.FAILED, str(error))
-                    return
-                reason = str(error)
-            else:
-                been_there, delay = True, FIRST_RETRY_S
-                reason = await self._connected(link)
-            self._say_link(shown.LinkState.LOST, reason, retry_at=self._clock() + delay)
+    def _take_link(self, link: shown.Link) -> None:
+        self._view.link = link
+        if link.state is shown.LinkState.LOST:
             self._view.lost()
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, LONGEST_RETRY_S)
+        self._changed.set()
 
     async def _connected(self, link: Link) -> str:
         """Watch until the link is lost; why it was."""
-        hello = link.hello
-        self._say_link(shown.LinkState.CONNECTED, f"{hello.hostname}, Python {hello.python}")
-        self._link = link
         watchers = (self._poll_state, self._poll_metrics, self._read_log, self._read_journal)
         jobs = [asyncio.create_task(watcher(link)) for watcher in watchers]
         try:
@@ -215,23 +197,9 @@ class RunWatch:
             error = next(iter(done)).exception()
             return error.reason if isinstance(error, LinkLost) else str(error)
         finally:
-            self._link = None
             for job in jobs:
                 job.cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
-            await link.close()
-
-    def _say_link(
-        self, state: shown.LinkState, detail: str, *, retry_at: float | None = None
-    ) -> None:
-        now = since = self._clock()
-        if state is shown.LinkState.CONNECTED:
-            self._lost_at = None
-        elif state is shown.LinkState.LOST:
-            # Tries that fail do not begin the loss anew.
-            since = self._lost_at = self._lost_at or now
-        self._view.link = shown.Link(state, since, detail, retry_at)
-        self._changed.set()
 
     async def _poll_state(self, link: Link) -> None:
         looked = float("-inf")
@@ -243,7 +211,7 @@ class RunWatch:
             await asyncio.sleep(STATE_EVERY_S)
 
     async def _ask_state(self, link: Link, *, writers: bool = False) -> host_run.RunState:
-        state = await host_run.state(link, self._run_dir, writers=writers)
+        state = await host_run.state(link, self._run_dir, **self._files, writers=writers)
         self._view.take_state(state)
         self._changed.set()
         return state
@@ -258,6 +226,9 @@ class RunWatch:
         async for piece in self._log_tail.follow(link):
             lines = tuple(line.decode(errors="replace") for line in piece.lines)
             partial = self._log_tail.partial[-_KEPT_PARTIAL:].decode(errors="replace")
+            if piece.note and not piece.note.startswith("missing"):
+                self._view.log.forget()
+            self._view.log.take(lines, partial)
             self._log.add(LogLines(lines, partial, piece.skipped, piece.note))
             self._changed.set()
 
