@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,13 @@ def is_sleep(pid: str) -> bool:
     return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep")
 
 
-@pytest.fixture
-async def inside(container: tuple[str, ...]) -> AsyncIterator[Link]:
-    made = await connect(HostTarget("local", prefix=container))
+@pytest.fixture(params=["local", "gpu"])
+async def inside(
+    request: pytest.FixtureRequest, container: tuple[str, ...], target: HostTarget
+) -> AsyncIterator[Link]:
+    """Into a container of this machine, and of a host behind ssh."""
+    outside = target if request.param == "gpu" else HostTarget("local")
+    made = await connect(replace(outside, prefix=container))
     yield made
     await made.close()
 

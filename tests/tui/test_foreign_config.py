@@ -82,6 +82,7 @@ def test_where_its_files_are(tmp_path: Path, text: str, journal: str, log: str) 
     [
         ('command = "python x.py"', ["command = 'python x.py'", "a list of texts"]),
         ('command = ["a"]\n[profiles.x.generate]\nmodel = "m"', ["generate and command"]),
+        ('journal = "j"\n[profiles.x.generate]\nmodel = "m"', ["generate and journal"]),
         ('env = ["OPENAI API KEY"]', ["env = 'OPENAI API KEY'", "names alone"]),
         ('[profiles.x.patterns]\nprogress = "("', ["patterns: progress is no regular expression"]),
         ('[profiles.x.patterns]\nprogress = "a"', ["no group done", "(?P<done>", "total"]),

@@ -131,8 +131,9 @@ def _profile(name: str, table: Any, file: Path) -> Profile:
         HostTarget(profile.host)
     except UserError as error:
         raise UserError(f"{where}: {error.problem}", error.mend) from None
-    if profile.generate and profile.command:
-        raise UserError(f"{where} has both generate and command", "leave out one of them")
+    for key in ("command", "journal"):
+        if profile.generate and table.get(key):
+            raise UserError(f"{where} has both generate and {key}", "leave out one of them")
     if profile.generate:
         run_settings(profile.generate, profile.run, where=f"{where}.generate")
     _check_patterns(profile.patterns, f"{where}.patterns")

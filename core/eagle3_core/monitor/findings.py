@@ -37,13 +37,14 @@ def _two_writers(snapshot: Snapshot) -> Finding | None:
     if not snapshot.strays:
         return None
     who = "; ".join(f"pid {one.pid} of {one.user} ({one.command})" for one in snapshot.strays)
-    pids = " ".join(str(one.pid) for one in snapshot.strays)
+    end_it = f"end it on the host (kill {' '.join(str(one.pid) for one in snapshot.strays)})"
+    alive = snapshot.process.alive
     return Finding(
-        "two writers" if snapshot.process.alive else "a stray writer",
-        "error",
+        "two writers" if alive else "a stray writer",
+        "error" if alive else "warning",
         f"{snapshot.strays[0].path} is written by {who}",
         "another generator, or one that was started by hand, has the journal open",
-        f"end it on the host (kill {pids}): its lines mix with the run's",
+        f"{end_it}: its lines mix with the run's" if alive else f"{end_it}, or let it end; then s",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from eagle3_core.monitor.snapshot import (
     Rates,
     Server,
     Snapshot,
+    Stray,
 )
 from eagle3_core.records import AnswerState, Record
 
@@ -192,3 +194,21 @@ def test_the_gravest_comes_first(record: Callable[..., Record]) -> None:
         "failing requests",
         "truncated answers",
     }
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "severity", "mend"),
+    [
+        (ProcessState.RUNNING, "two writers", "error", "kill 7 8"),
+        (ProcessState.NONE, "a stray writer", "warning", "kill 7 8"),
+    ],
+)
+def test_who_else_writes_the_journal(
+    state: ProcessState, name: str, severity: str, mend: str
+) -> None:
+    strays = tuple(Stray(pid, "ann", "python x.py", "/data/j.jsonl.1") for pid in (7, 8))
+    seen = replace(picture(), process=Process(state), strays=strays)
+    finding = only(find(seen, [], 0.0))
+    assert (finding.name, finding.severity) == (name, severity)
+    assert "/data/j.jsonl.1 is written by pid 7 of ann (python x.py); pid 8" in finding.evidence
+    assert mend in finding.mend
