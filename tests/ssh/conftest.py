@@ -12,18 +12,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from person import Person
+
 from eagle3_core.errors import UserError
 from eagle3_core.host import run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import Link
-from eagle3_core.host.prompts import Headless, HostKeyQuestion
 from eagle3_core.host.target import HostTarget
 from eagle3_core.monitor.snapshot import Process
 from eagle3_core.simulator.ssh_host import EmbeddedHost
@@ -197,57 +200,6 @@ def alive() -> Callable[[int], bool]:
         return stat[stat.rindex(b")") + 2 :][:1] not in (b"Z", b"X")
 
     return check
-
-
-class Person(Headless):
-    """Answers as told and notes what was asked."""
-
-    def __init__(
-        self,
-        *,
-        yes: bool = True,
-        passphrases: Sequence[str] = (),
-        passwords: Sequence[str] = (),
-        codes: Sequence[str] = (),
-        thinks: float = 0.0,
-    ) -> None:
-        self.yes = yes
-        self.asked: list[HostKeyQuestion] = []
-        self.passphrases = list(passphrases)
-        self.passwords = list(passwords)
-        self.codes = list(codes)
-        self.thinks = thinks
-        self.attempts: list[int] = []
-        self.password_attempts: list[tuple[str, str, int]] = []
-        self.challenges: list[tuple[str, bool]] = []
-        self.told: list[str] = []
-
-    async def confirm_host_key(self, question: HostKeyQuestion) -> bool:
-        await asyncio.sleep(self.thinks)
-        self.asked.append(question)
-        return self.yes
-
-    async def passphrase(self, key_file: str, attempt: int) -> str | None:
-        await asyncio.sleep(self.thinks)
-        self.attempts.append(attempt)
-        return self.passphrases.pop(0) if self.passphrases else None
-
-    async def password(self, user: str, host: str, attempt: int) -> str | None:
-        await asyncio.sleep(self.thinks)
-        self.password_attempts.append((user, host, attempt))
-        return self.passwords.pop(0) if self.passwords else None
-
-    async def challenge(
-        self, host: str, title: str, instructions: str, questions: Sequence[tuple[str, bool]]
-    ) -> list[str] | None:
-        await asyncio.sleep(self.thinks)
-        self.challenges += questions
-        if len(self.codes) < len(questions):
-            return None
-        return [self.codes.pop(0) for _ in questions]
-
-    def tell(self, text: str) -> None:
-        self.told.append(text)
 
 
 @pytest.fixture
