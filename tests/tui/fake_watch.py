@@ -50,6 +50,9 @@ class FakeWatch:
             raise self.fails
         return Outcome(True, f"{name} done", f"kill -TERM -41233 # {name}")
 
+    def reconnect(self) -> None:
+        self.sent.append("reconnect")
+
     async def start(self) -> Outcome:
         return await self._command("start")
 

@@ -257,6 +257,13 @@ async def _(pilot: Pilot) -> None:
     assert first.read_bytes() == second.read_bytes() == record(39).to_line()
 
 
+@check("reconnect")
+async def _(pilot: Pilot) -> None:
+    await pilot.press("R")
+    await until(pilot, lambda: pilot.app.fake.sent == ["reconnect"])
+    await shows(pilot, "connecting anew")
+
+
 @check("freeze")
 async def _(pilot: Pilot) -> None:
     await pilot.press("p")

@@ -211,6 +211,14 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "freeze", "p", "freeze", "freeze the picture, or go on", "Console", "app.freeze", footer=11
     ),
+    Action(
+        "reconnect",
+        "R",
+        "reconnect",
+        "connect to the host anew, at once",
+        "Console",
+        "app.reconnect",
+    ),
     Action("theme", "T", "theme", "next theme", "Console", "app.next_theme"),
     Action("help", "question_mark", "help", "this page", "Console", "app.help", footer=5),
     Action(

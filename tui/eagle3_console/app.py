@@ -192,6 +192,11 @@ class ConsoleApp(App[None]):
         self.dashboard.store.show_random(records[0])
         self.dashboard.show_sample()
 
+    def action_reconnect(self) -> None:
+        """Do not wait for the next try, or for a link that hangs."""
+        self._source.reconnect()
+        self.say("connecting anew", "information")
+
     def action_freeze(self) -> None:
         """Hold the picture still, or bring it up to now."""
         frozen = not self._bridge.frozen

@@ -133,7 +133,7 @@ def notices(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
         name = f"link lost {fmt.duration(now - link.since)} ago"
         own.append(Finding(name, "error", lost, "", again))
     elif link.state is LinkState.FAILED:
-        mend = "put it right, leave with q, and come back"
+        mend = "put it right, then press R to connect"
         own.append(Finding("link failed", "error", link.detail or "no reason given", "", mend))
     elif process.state is ProcessState.FAILED or process_word(process).tone == "error":
         evidence = process.detail or str(process_word(process))

@@ -17,6 +17,7 @@ import pytest
 
 from eagle3_core.errors import UserError
 from eagle3_core.host.target import HostTarget
+from eagle3_core.monitor import keeper as keeper_module
 from eagle3_core.monitor import watch as watch_module
 from eagle3_core.monitor.events import LogLines, NewRecords, Picture
 from eagle3_core.monitor.snapshot import LinkState, ProcessState, Snapshot
@@ -70,7 +71,7 @@ class Screen:
         return [line for part in self.log for line in part.lines]
 
     def agent(self) -> int:
-        link = self.watch._link
+        link = self.watch._keeper.link
         assert link is not None
         return link.hello.pid
 
@@ -82,7 +83,7 @@ class Screen:
 @pytest.fixture
 async def screen(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., Screen]]:
     """``screen(run_dir, …)``: a watch and who looks at it; tries come quickly."""
-    monkeypatch.setattr(watch_module, "FIRST_RETRY_S", 0.5)
+    monkeypatch.setattr(keeper_module, "FIRST_RETRY_S", 0.5)
     screens: list[Screen] = []
 
     def make(run_dir: Path | str, target: HostTarget = LOCAL, **options: Any) -> Screen:
@@ -245,8 +246,8 @@ async def test_a_host_that_cannot_be_reached_is_tried_again_ever_more_rarely(
     screen: Callable[..., Screen], until: Until, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(watch_module, "EVENTS_EVERY_S", 0.01)
-    monkeypatch.setattr(watch_module, "FIRST_RETRY_S", 0.1)
-    monkeypatch.setattr(watch_module, "LONGEST_RETRY_S", 0.3)
+    monkeypatch.setattr(keeper_module, "FIRST_RETRY_S", 0.1)
+    monkeypatch.setattr(keeper_module, "LONGEST_RETRY_S", 0.3)
     config = tmp_path / "config"
     config.touch()
     shown = screen(tmp_path, HostTarget("127.0.0.1:1", config=config))
@@ -273,9 +274,12 @@ async def test_a_host_that_refuses_is_not_asked_again(
     await until(lambda: shown.link is LinkState.FAILED)
     assert shown.now
     assert "/no/such/python cannot be run" in shown.now.link.detail
+    since = shown.now.link.since
     assert shown.now.link.retry_at is None
-    assert shown.watch._keeper
-    assert shown.watch._keeper.done()
+    await asyncio.sleep(1.5)  # longer than the first wait of a lost link
+    assert shown.now.link.since == since
+    shown.watch.reconnect()
+    await until(lambda: shown.now.link.since > since and shown.link is LinkState.FAILED)
 
 
 async def test_a_host_that_was_there_is_tried_again_whatever_it_says(
@@ -299,7 +303,7 @@ async def test_an_error_of_ours_ends_the_watch_with_its_name(
     async def broken(*_: object) -> None:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr(watch_module, "connect", broken)
+    monkeypatch.setattr(keeper_module, "connect", broken)
     watch = RunWatch(LOCAL, str(tmp_path))
     shown = Screen(watch)
     with pytest.raises(RuntimeError, match="a mistake"):
