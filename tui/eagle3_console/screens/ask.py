@@ -39,7 +39,7 @@ class AnswerScreen(ModalScreen[str | None]):
         super().__init__()
         self._question = question
         self._words = words
-        self._field = Input(password=secret, id="answer")
+        self._field = Input(password=secret, id="reply")
         self._field.cursor_blink = False
 
     def compose(self) -> ComposeResult:
