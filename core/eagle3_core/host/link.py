@@ -60,6 +60,8 @@ class Link:
         self.transport = transport
         self._frames = frames
         self._numbers = itertools.count(1)
+        self._held: dict[str, dict[str, tuple[str, Any]]] = {}
+        """By operation and part: its tag and its value, as last sent."""
         self._calls: dict[int, asyncio.Future[tuple[Any, bytes]]] = {}
         self._follows: dict[int, asyncio.Queue[Message | None]] = {}
         self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -69,6 +71,21 @@ class Link:
         """Ask the agent. Raises ``LinkLost`` and ``AgentError``."""
         value, _ = await self.call_bytes(op, body, **args)
         return value
+
+    async def call_for_news(self, op: str, **args: Any) -> dict[str, Any]:
+        """Ask for an answer of named parts, of which only those that have changed are sent.
+
+        Raises ``LinkLost`` and ``AgentError``.
+        """
+        held = self._held.get(op, {})
+        known = {name: tag for name, (tag, _) in held.items()}
+        answer = await self.call(op, known=known, **args)
+        parts: dict[str, Any] = {name: value for name, (_, value) in held.items()}
+        parts |= answer["sent"]
+        tagged = {name: (tag, parts[name]) for name, tag in answer["tags"].items()}
+        kept = {name: part for name, part in held.items() if name not in answer["sent"]}
+        self._held[op] = kept | tagged
+        return parts
 
     async def call_bytes(self, op: str, body: bytes = b"", **args: Any) -> tuple[Any, bytes]:
         """Ask the agent for a value and raw bytes. Raises ``LinkLost`` and ``AgentError``."""

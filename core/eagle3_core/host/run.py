@@ -73,7 +73,9 @@ async def state(
     writers: bool = False,
 ) -> RunState:
     """Ask for all of a run at once; with ``writers`` for stray ones too. Raises ``LinkLost``."""
-    facts = await link.call("run_state", run_dir=run_dir, log=log, journal=journal, writers=writers)
+    facts = await link.call_for_news(
+        "run_state", run_dir=run_dir, log=log, journal=journal, writers=writers
+    )
     status = _table(facts["status"])
     return RunState(
         run_dir=facts["run_dir"],
@@ -179,7 +181,7 @@ async def launch(
     hidden = started["hidden"]
     if not hidden:
         return process
-    unseen = f"{hidden} processes of other users could not be looked at"
+    unseen = f"{hidden} of the host's processes could not be looked into for other writers"
     return replace(process, detail="; ".join(filter(None, (process.detail, unseen))))
 
 

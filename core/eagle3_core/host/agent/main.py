@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Callable, Mapping, Tuple
 
 from eagle3_core.host.agent import control, facts, launch, proc, read, run, stop
 from eagle3_core.host.agent.follow import Follow
+from eagle3_core.host.agent.news import news
 from eagle3_core.host.agent.wire import Header, Refused, Wire
 
 WATCHDOG = 60.0
@@ -38,7 +39,7 @@ OPERATIONS: dict[str, Callable[..., Answer]] = {
     "last": read.last,
     "sample": read.sample,
     "read": _read_file,
-    "run_state": lambda **args: (run.run_state(**args), b""),
+    "run_state": lambda known=None, **args: (news(run.run_state(**args), known or {}), b""),
     "launch": lambda **args: (launch.launch(**args), b""),
     "stop": lambda **args: (stop.stop(**args), b""),
     "control": lambda **args: (control.control(**args), b""),
