@@ -105,6 +105,7 @@ async def test_from_the_command_line_over_ssh(shell: Shell, site: Site, until: U
     assert progress["failed"] == progress["timeouts_by_clock"]["request"] >= 6
     assert progress["done"] + progress["failed"] + progress["pending"] == 25_000
     assert picture["findings"][0]["name"] == "time-outs"
+    assert "raise the script's time-out" in picture["findings"][0]["mend"]
     samples = await asyncio.to_thread(shell, "samples", "-n", "1")
     assert "question: Why?" in samples.stdout
     assert "reasoning: Since." in samples.stdout
@@ -260,6 +261,8 @@ async def test_in_the_console(
     assert "key of 0 characters" in shown.lines
     assert len(await shown.watch.random_records(2)) == 2
     assert [record.content for record in await shown.watch.last_records(1)] != []
+    with pytest.raises(UserError, match="takes no other concurrency"):
+        await shown.watch.set_concurrency(9)
     assert (await shown.watch.restart()).ok
     assert (await shown.watch.kill_hard()).ok
     await until(lambda: shown.now.process.state is ProcessState.KILLED)
@@ -272,7 +275,8 @@ async def test_a_log_of_the_known_form_needs_no_profile(
     tmp_path: Path, until: Until, screen: Callable[..., Screen]
 ) -> None:
     """Somebody's run directory, as it was left: nothing but a log and no lines at all."""
-    (tmp_path / "inference.log").write_text(
+    log = tmp_path / "inference.log"
+    log.write_text(
         "ERROR sample 17004: Request timed out.\n"
         "Progress: 2680/25000 (222 errors), 0.5 req/s, avg completion: 1263 tokens, elapsed: 5945s\n"
     )
@@ -282,6 +286,13 @@ async def test_a_log_of_the_known_form_needs_no_profile(
     assert (shown.now.progress.done, shown.now.progress.errors) == (2458, 222)
     assert shown.now.lines == 0
     assert shown.now.lines_detail == "no raw_responses.jsonl yet"
+    (finding,) = shown.now.findings
+    assert finding.evidence == "221 of 2,680 attempts failed: 221 of unknown cause"
+    assert "asked again" not in finding.mend
+    (tmp_path / "new").write_text("Progress: 5/100 (0 errors), 0.5 req/s\n")
+    (tmp_path / "new").replace(log)
+    await until(lambda: shown.now.progress.samples == 100)
+    assert (shown.now.progress.done, shown.now.progress.errors) == (5, 0)
 
 
 async def test_a_watch_that_only_looks_refuses_every_command(

@@ -70,6 +70,11 @@ class Commands:
 
     async def set_concurrency(self, link: Link, setting: int | str) -> Outcome:
         """Change the requests in flight of the run while it goes."""
+        if self.foreign.command:
+            raise UserError(
+                f"{self.foreign.command[0]} takes no other concurrency while it goes",
+                "change it in the command of the profile, then restart",
+            )
         return await self._send("concurrency", lambda: host_run.turn(link, self.run_dir, setting))
 
     async def _send(self, name: str, command: Callable[[], Awaitable[Outcome]]) -> Outcome:

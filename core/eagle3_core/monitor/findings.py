@@ -99,8 +99,12 @@ def _limit(snapshot: Snapshot, clock: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
+_KNOBS = {"total": "timeout", "request": "the script's time-out"}
+"""What sets a clock, where it is not the clock's name; ``request`` is another script's only one."""
+
+
 def _why(clock: str, limit: float | None, progress: Progress, server: Server) -> tuple[str, str]:
-    raise_it = f"raise {'timeout' if clock == 'total' else clock + '_timeout'}"
+    raise_it = f"raise {_KNOBS.get(clock, clock + '_timeout')}"
     if server.waiting and server.running and server.waiting > server.running * 0.1:
         return (
             f"{server.waiting} requests wait in the server's queue while the clock runs: it batches "
@@ -145,7 +149,8 @@ def _failing(snapshot: Snapshot) -> Finding | None:
         f"{errors:,} of {ended:,} attempts failed: "
         + ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in ordered),
         "the server, or what is between, breaks off or refuses requests",
-        "the log names each one; they are asked again by themselves",
+        "the log names each one"
+        + ("; they are asked again by themselves" if snapshot.settings else ""),
     )
 
 

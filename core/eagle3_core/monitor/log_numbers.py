@@ -87,8 +87,12 @@ class LogNumbers:
         errors = max(self._errors, round(self._said.get("errors", 0)))
         done = max(0, ended - errors)
         left = max(0, total - ended)
-        others = errors - self._timeouts
-        by_state = {"timeout": self._timeouts, "error": others}
+        by_state = {
+            "timeout": self._timeouts,
+            "other": self._errors - self._timeouts,
+            # The log counts errors whose own lines lie before what was read of it.
+            "of_unknown_cause": errors - self._errors,
+        }
         return Progress(
             samples=total,
             done=done,

@@ -91,7 +91,8 @@ class RunView:
         self._data_at = now
         if state.strays is not None:
             self._strays = state.strays
-        if not state.journal.exists:
+        # An answer that was asked for before the file came must not undo what its tail has told since.
+        if not state.journal.exists and not self.lines:
             self.lines = 0
             self.lines_detail = (
                 f"no {self._files.journal.name} yet"

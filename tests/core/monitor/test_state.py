@@ -263,3 +263,17 @@ def test_only_the_newest_records_are_looked_at(
     view.take_records([record(n) for n in range(50)], 100)
     assert names(view) == []
     assert len(view.recent) == 50
+
+
+def test_a_late_answer_does_not_undo_the_count(
+    view: RunView, run_state: Callable[..., RunState], record: Callable[..., Record]
+) -> None:
+    """The host looked before the file came; the tail that saw it come was quicker."""
+    view.take_state(run_state(journal=False))
+    view.take_records([record()], 2000)
+    view.take_state(run_state(journal=False))
+    assert view.snapshot().lines == 2000
+    view.take_records([], 0, "missing: no raw_responses.jsonl yet")
+    view.take_state(run_state(journal=False))
+    assert view.snapshot().lines == 0
+    assert view.snapshot().lines_detail == "no raw_responses.jsonl yet"

@@ -18,7 +18,7 @@ def refuse(paths: Sequence[str]) -> int | None:
     found, hidden = seen["found"], seen["hidden"]
     if found:
         who = "; ".join(f"pid {w['pid']} of {w['user']} ({w['command']})" for w in found)
-        also = f"; {hidden} processes of other users could not be looked at" if hidden else ""
+        also = f"; {hidden} of the host's processes could not be looked into" if hidden else ""
         pids = " ".join(str(writer["pid"]) for writer in found)
         raise Refused(
             "busy",
