@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 from eagle3_core.errors import UserError
+from eagle3_core.host.frames import EndOfStreamError, Frames
 from eagle3_core.host.handshake import (
     PYTHONS,
     READ_PROGRAM,
+    START_TIMEOUT,
+    NoPythonError,
+    bare_shell,
     command_line,
     shell_program,
     start_agent,
@@ -31,10 +36,32 @@ async def connect(target: HostTarget, prompts: Prompts | None = None) -> Link:
     transport = await (_local(target) if target.is_local else _ssh(target, prompts or Headless()))
     try:
         hello, frames = await start_agent(transport, target.name)
+    except NoPythonError as error:
+        return await _without_python(transport, target, error)
     except BaseException:
         await transport.close()
         raise
     return Link(transport, frames, hello)
+
+
+async def _without_python(transport: Transport, target: HostTarget, error: UserError) -> Link:
+    """A link that can only read, where the profile names no Python that should have been there."""
+    import asyncssh
+
+    from eagle3_core.host.shell_fallback import ShellAgent
+
+    try:
+        if target.python or not isinstance(transport, SshTransport):
+            raise error
+        shell = await transport.next(bare_shell(target.prefix))
+        agent = ShellAgent(shell, target.name)
+        hello = await asyncio.wait_for(agent.hello(), START_TIMEOUT)
+        if hello is None:
+            raise error
+        return Link(agent, Frames(agent.read), hello)
+    except (asyncssh.Error, OSError, EndOfStreamError, asyncio.TimeoutError, UserError):
+        await transport.close()
+        raise error from None
 
 
 async def _local(target: HostTarget) -> Transport:

@@ -29,6 +29,10 @@ NO_PYTHON = b"EAGLE3-NO-PYTHON"
 _SAFE = re.compile(r"[A-Za-z0-9/._~+,:=@%-]+")
 
 
+class NoPythonError(UserError):
+    """There is no Python on the host."""
+
+
 @dataclass(frozen=True)
 class Hello:
     """What an agent says of itself and its host."""
@@ -44,6 +48,12 @@ class Hello:
     """Epoch seconds there."""
     core_zip: str
     """Path of the core on the host."""
+
+    @property
+    def words(self) -> str:
+        """Who answers, for people."""
+        what = f"Python {self.python}" if self.python else "no python3: read-only (counts and log)"
+        return f"{self.hostname}, {what}"
 
 
 def shell_program(pythons: Sequence[str]) -> str:
@@ -62,6 +72,11 @@ def command_line(pythons: Sequence[str], prefix: Sequence[str] = ()) -> str:
     """What the login shell of a host is asked to run. Raises ``UserError``."""
     words = [_quoted(word) for word in prefix]
     return " ".join(["exec", *words, "/bin/sh", "-c", f"'{shell_program(pythons)}'"])
+
+
+def bare_shell(prefix: Sequence[str] = ()) -> str:
+    """The same for a ``/bin/sh`` that reads its commands. Raises ``UserError``."""
+    return " ".join(["exec", *(_quoted(word) for word in prefix), "/bin/sh"])
 
 
 def _in_shell(python: str) -> str:
@@ -143,7 +158,7 @@ async def _marked(frames: Frames, nonce: str, host: str) -> dict[str, Any]:
     while True:
         line = await frames.line()
         if NO_PYTHON in line:
-            raise UserError(
+            raise NoPythonError(
                 f"{host} has no python3 on its PATH",
                 'set python = "/path/to/python" in the profile',
             )

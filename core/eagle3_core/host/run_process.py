@@ -19,7 +19,8 @@ def process_of(facts: Mapping[str, Any], status: Mapping[str, Any] | None) -> Pr
     record = facts["record"]
     if record is None:
         if facts["record_exists"]:
-            return Process(ProcessState.UNKNOWN, detail="run.json cannot be read")
+            why = facts.get("unseen") or "run.json cannot be read"
+            return Process(ProcessState.UNKNOWN, detail=why)
         return Process(ProcessState.NONE)
     pid, started = record.get("pid") or None, record.get("started_at")
     if record.get("error"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 STDERR_KEPT = 8192
 """Bytes of the agent's stderr that are kept to explain its end."""
+
+NEXT_TIMEOUT = 5.0
+"""Seconds."""
 
 
 class Transport(Protocol):
@@ -119,6 +123,21 @@ class SshTransport:
             command, encoding=None, request_pty=False, window=4 << 20
         )
         return cls(connection, process)
+
+    async def next(self, command: str) -> SshTransport:
+        """Another command in place of this one. Raises ``asyncssh.Error`` and ``OSError``."""
+        import asyncssh
+
+        self._process.close()
+        deadline = time.monotonic() + NEXT_TIMEOUT
+        while True:
+            try:
+                return await SshTransport.start(self.connection, command)
+            except asyncssh.ChannelOpenError:
+                # A host that allows one session frees it some time after the channel's end.
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.05)
 
     async def _read_stderr(self, size: int) -> bytes:
         return await self._process.stderr.read(size)

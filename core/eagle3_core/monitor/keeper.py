@@ -103,8 +103,7 @@ class LinkKeeper:
         return await connect(self._target, self._prompts)
 
     async def _use(self, link: Link) -> str:
-        hello = link.hello
-        self._tell(shown.LinkState.CONNECTED, f"{hello.hostname}, Python {hello.python}")
+        self._tell(shown.LinkState.CONNECTED, link.hello.words)
         self._at_once.clear()
         self.link = link
         try:
