@@ -10,7 +10,9 @@ from eagle3_core.simulator.settings import SimSettings
 
 
 def engine(**knobs):
-    return Engine(SimSettings(**{"token_rate": 100.0, "prefill_rate": 1e9, "stream_cost": 0.0, **knobs}))
+    return Engine(
+        SimSettings(**{"token_rate": 100.0, "prefill_rate": 1e9, "stream_cost": 0.0, **knobs})
+    )
 
 
 def job(tokens=1000, prompt=10, **pace):
