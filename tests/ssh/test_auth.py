@@ -91,6 +91,55 @@ async def test_no_passphrase_ends_it_with_its_name(
     assert f"the passphrase of {locked}" in error.problem
 
 
+@pytest.mark.parametrize("form", ["openssh", "pem"])
+async def test_encrypted_keys_where_ssh_looks_by_itself(
+    new_sshd: NewSshd,
+    tmp_path: Path,
+    person: Asker,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    """No IdentityFile: the usual names of ~/.ssh, in any format, without a .pub beside them."""
+    server = new_sshd()
+    target = server.client(tmp_path)
+    key = tmp_path / "home" / ".ssh" / "id_rsa"
+    key.parent.mkdir(parents=True)
+    format_of = ["-m", "PEM"] if form == "pem" else []
+    command = ["ssh-keygen", "-q", "-t", "rsa", *format_of, "-N", "sesame", "-f", str(key)]
+    subprocess.run(command, check=True)
+    key.with_suffix(".pub").rename(server.folder / "authorized_keys")
+    config = tmp_path / "config"
+    lines = config.read_text().split("\n")
+    config.write_text("\n".join(line for line in lines if "Identit" not in line))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    asked = person(passphrases=["wrong", "sesame"])
+    link = await connect(target, asked)
+    assert asked.attempts == [0, 1]
+    await link.close()
+
+
+async def test_keys_that_the_config_does_not_name_are_left_alone(
+    sshd: Sshd,
+    tmp_path: Path,
+    person: Asker,
+    refused: Refused,
+    locked: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """IdentityFile names one that is not there: the usual one is not asked for instead."""
+    target = sshd.client(tmp_path)
+    config = tmp_path / "config"
+    config.write_text(config.read_text().replace(str(sshd.folder / "client"), "/nowhere/id"))
+    key = tmp_path / "home" / ".ssh" / "id_ed25519"
+    key.parent.mkdir(parents=True)
+    locked.rename(key)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    asked = person(passphrases=["sesame"])
+    assert "does not let" in (await refused(target, asked)).problem
+    assert asked.attempts == []
+
+
 @pytest.fixture
 def account() -> Iterator[tuple[str, str]]:
     """Name and password of a user of this machine; gone with the test."""

@@ -56,6 +56,7 @@ async def _open_hop(
     """Open one hop; learns an unknown key and then connects again."""
     import asyncssh
 
+    from eagle3_core.host import ssh_keys
     from eagle3_core.host.ssh_client import Client
 
     known = KnownHosts(ssh_config.known_hosts_files(hop, target))
@@ -64,6 +65,9 @@ async def _open_hop(
         options["tunnel"] = tunnel
     while True:
         client = Client(hop, answers)
+        files = ssh_config.identity_files(hop, target)
+        files = ssh_keys.default_files() if files is None else files
+        options["client_keys"] = await ssh_keys.offered(files, client.passphrase)
         attempt = asyncssh.create_connection(
             partial(_same, client), hop.alias, passphrase=client.passphrase, **options
         )
@@ -89,7 +93,7 @@ def _options(
     hop: Hop, target: HostTarget, configs: Sequence[Path], known: KnownHosts
 ) -> dict[str, Any]:
     interval, misses = hop.keepalive
-    options = dict(
+    return dict(
         hop.overrides,
         config=[str(path) for path in configs],
         known_hosts=known.database,  # None would switch the check off
@@ -100,10 +104,6 @@ def _options(
         login_timeout=LOGIN_TIMEOUT,
         command=None,  # a RemoteCommand of the config is not for us
     )
-    keys = ssh_config.identity_files(hop, target)
-    if keys is not None:
-        options["client_keys"] = keys
-    return options
 
 
 def _same(client: Client) -> Client:
