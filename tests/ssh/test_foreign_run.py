@@ -281,7 +281,9 @@ async def test_a_log_of_the_known_form_needs_no_profile(
         "Progress: 2680/25000 (222 errors), 0.5 req/s, avg completion: 1263 tokens, elapsed: 5945s\n"
     )
     shown = screen(tmp_path)
-    await until(lambda: shown.now and shown.now.progress.samples == 25_000)
+    await until(
+        lambda: shown.now and shown.now.progress.samples == 25_000 and shown.now.lines_detail
+    )
     assert shown.now
     assert (shown.now.progress.done, shown.now.progress.errors) == (2458, 222)
     assert shown.now.lines == 0
