@@ -108,7 +108,7 @@ async def test_state_of_a_run(bare: Link, tmp_path: Path) -> None:
 
 async def test_follow_counts_exactly_over_gaps(bare: Link, tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    events = bare.follow(str(path), cap=1000)
+    events = bare.follow(str(path), cap=1003)
     assert isinstance(await anext(events), Missing)
     path.write_bytes(b"".join(b"%09d\n" % n for n in range(500)))
     assert isinstance(await anext(events), Opened)
@@ -116,18 +116,27 @@ async def test_follow_counts_exactly_over_gaps(bare: Link, tmp_path: Path) -> No
     assert isinstance(first, Data)
     assert (first.lines, first.text[-10:]) == (500, b"%09d\n" % 499)
     assert first.skipped + len(first.text) == 5000
-    assert first.text.startswith(b"0000004")
+    assert first.text.startswith(b"000000400\n"), "the line that was cut into is left out"
     with path.open("ab") as file:
         file.write(b"more\nhalf")
     second = await anext(events)
     assert isinstance(second, Data)
     assert (second.lines, second.text, second.skipped) == (501, b"more\nhalf", 0)
+    other = tmp_path / "other"
+    other.write_bytes(b"longer than it was\n" * 300)
+    other.rename(path)
+    replaced = await anext(events)
+    assert isinstance(replaced, Opened)
+    assert replaced.why == "replaced"
+    third = await anext(events)
+    assert isinstance(third, Data)
+    assert third.lines == 300
     await events.aclose()  # type: ignore[attr-defined]
     # another link goes on from there, if the file is the same
-    for change, resumed in ((b"", True), (b"other", False)):
+    for change, resumed in ((b"", True), (b"LONGER", False)):
         if change:
-            path.write_bytes(change + path.read_bytes()[len(change) :].replace(b"half", b"HALF"))
-        again = bare.follow(str(path), checkpoint=second.checkpoint)
+            path.write_bytes(path.read_bytes().replace(b"longer", change))
+        again = bare.follow(str(path), checkpoint=third.checkpoint)
         opened = await anext(again)
         assert isinstance(opened, Opened)
         assert opened.resumed is resumed
