@@ -42,7 +42,7 @@ STATES = {
         "latest · 14 s old",
         "Findings · 1 · 14 s old",
     ),
-    "failed": ("✖ link failed", "the host key of gpu-07 is not the one", "leave with q"),
+    "failed": ("✖ link failed", "the host key of gpu-07 is not the one", "press R to connect"),
     "finished": ("■ finished", "24,960 / 25,000", "99.8 %", "done", "in 13 h 30 min"),
     "timeouts": (
         "! 222",
