@@ -24,6 +24,8 @@ PYTHONS = ("python3", "python")
 
 READ_PROGRAM = "import sys;i=sys.stdin.buffer;exec(i.read(int(i.readline())))"
 
+READ_ONLY = "no python3: read-only (counts and log)"
+
 NO_PYTHON = b"EAGLE3-NO-PYTHON"
 
 _SAFE = re.compile(r"[A-Za-z0-9/._~+,:=@%-]+")
@@ -52,7 +54,7 @@ class Hello:
     @property
     def words(self) -> str:
         """Who answers, for people."""
-        what = f"Python {self.python}" if self.python else "no python3: read-only (counts and log)"
+        what = f"Python {self.python}" if self.python else READ_ONLY
         return f"{self.hostname}, {what}"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from eagle3_core.host.agent.news import news
 from eagle3_core.host.frames import EndOfStreamError
-from eagle3_core.host.handshake import Hello
+from eagle3_core.host.handshake import READ_ONLY, Hello
 from eagle3_core.host.posix_shell import PosixShell
 from eagle3_core.host.transport import Transport
 
@@ -23,7 +23,6 @@ INTERVAL = 1.0
 """Seconds between two looks at a followed file: each is a few processes on the host."""
 PROOF = 64
 """Bytes before a checkpoint that must still be there."""
-READ_ONLY = "no python3: read-only (counts and log)"
 
 
 class ShellAgent:
