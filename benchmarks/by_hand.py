@@ -28,6 +28,9 @@ class Work:
     added: list[float] = field(default_factory=list)
     """Seconds that each answer took beyond what the server held it."""
 
+    refill_ms: float | None = None
+    """From an answer's end to the next request's start, p50, as the journal tells it (to 1 ms)."""
+
     def took(self, seconds: float, usage: dict[str, Any]) -> None:
         self.added.append(seconds - usage["held_us"] / 1e6)
 

@@ -15,6 +15,7 @@ import resource
 import signal
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,23 @@ def ours(work: Work, folder: Path) -> tuple[float, float]:
 def read_back(work: Work, folder: Path) -> None:
     """What a run of ours left in its journal."""
     prepared = folder / "run" / "prepared"
+    starts, ends = [], []
     for line in (prepared / "raw_responses.jsonl").open("rb"):
         record = json.loads(line)
         assert record["state"] == "ok", record["state"]
         work.took(record["total_s"], record["usage"])
+        starts.append(datetime.fromisoformat(record["started_at"]).timestamp())
+        ends.append(starts[-1] + record["total_s"])
         work.tokens += record["usage"]["completion_tokens"]
     for line in (prepared / "failures.jsonl").open("rb"):
         name = json.loads(line)["message"][:80]
         work.errors[name] = work.errors.get(name, 0) + 1
+    # Slots are filled in the order in which they fall free.
+    starts.sort()
+    ends.sort()
+    gaps = sorted(start - end for start, end in zip(starts[work.concurrency :], ends, strict=False))
+    if gaps:
+        work.refill_ms = round(max(0.0, gaps[len(gaps) // 2] * 1e3), 1)
 
 
 def report(work: Work, cpu: float, wall: float, peak: float) -> None:
@@ -72,6 +82,7 @@ def report(work: Work, cpu: float, wall: float, peak: float) -> None:
                 "added_p50_ms": round(added[len(added) // 2] * 1e3, 2) if added else None,
                 "added_p99_ms": round(added[len(added) * 99 // 100] * 1e3, 2) if added else None,
                 "peak_rss_mib": round(peak, 1),
+                "refill_ms": work.refill_ms,
                 "errors": work.errors,
             }
         ),
