@@ -162,7 +162,7 @@ class _Run:
         # What is there now lasts as long as the run: the collector need not walk it again and again.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(20_000, 20, 50)
+        gc.set_threshold(10_000, 10, 10)
         try:
             await self._generator.run()
         finally:

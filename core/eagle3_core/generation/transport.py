@@ -19,7 +19,7 @@ import openai
 
 from eagle3_core.generation.http1 import ClosedError, Connection, NotHTTPError
 
-OPENING = 64
+OPENING = 256
 """Connections that are opened at a time: 4,096 at once would ring the connect clock falsely."""
 REUSE_WITHIN_S = 2.0
 """Servers close idle connections after some seconds (uvicorn: 5); a request must not meet that."""
@@ -96,6 +96,8 @@ class Transport(httpx.AsyncBaseTransport):  # type: ignore[misc, name-defined]
 
     async def _open(self, url: Any) -> Connection:
         async with self._opening:
+            if (freed := self._take_idle()) is not None:
+                return freed
             try:
                 return await asyncio.wait_for(self._connect(url), self._connect_timeout)
             except asyncio.TimeoutError as error:

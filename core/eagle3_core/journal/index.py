@@ -12,7 +12,7 @@ from eagle3_core.records import DONE, AnswerState
 
 _HEAD = re.compile(rb'\{"key":"([^"\\]*)","state":"([a-z_]+)"')
 _NESTED = b'{"key":"'
-_FEW = 8
+_FEW = 6
 _STATES = {state.value.encode(): state for state in AnswerState}
 
 
@@ -98,7 +98,7 @@ def _glued(view: mmap.mmap, start: int, end: int) -> bool:
         if start < 0 or view[start : start + len(_NESTED)] == _NESTED:
             return start >= 0
         start += 1
-    return view.find(_NESTED, start, end) >= 0
+    return view.rfind(_NESTED, start, end) >= 0
 
 
 def _add_parsed(line: bytes, index: Index) -> bool:
