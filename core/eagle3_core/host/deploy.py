@@ -45,7 +45,8 @@ def core_zip() -> CoreZip:
 def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
         if item.is_dir():
-            if item.name != "__pycache__":
+            # Caches of tools that ran here are no part of the package.
+            if item.name != "__pycache__" and not item.name.startswith("."):
                 yield from _walk(item, f"{prefix}{item.name}/")
         elif not item.name.endswith((".pyc", ".pyo")):
             yield prefix + item.name, item.read_bytes()
