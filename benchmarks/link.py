@@ -21,9 +21,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from eagle3_core.host import run as host_run
 from eagle3_core.host.connect import connect
 from eagle3_core.host.link import closing
 from eagle3_core.host.target import HostTarget
@@ -31,6 +30,7 @@ from eagle3_core.monitor.events import Picture
 from eagle3_core.monitor.tail import Tail
 from eagle3_core.monitor.watch import RunWatch
 from eagle3_core.records import AnswerState, Record
+from eagle3_core.rundir import RunDir
 from eagle3_core.simulator.line import Line
 
 SSHD = "/usr/sbin/sshd"
@@ -119,7 +119,7 @@ def memory_mb(pid: int) -> float:
 
 async def latency(target: HostTarget, run_dir: Path, samples: int) -> list[float]:
     """Seconds from the last byte of a record to its count here, sorted."""
-    journal = host_run.journal_of(str(run_dir))
+    journal = str(RunDir(PurePosixPath(run_dir)).journal)
     Path(journal).parent.mkdir(parents=True, exist_ok=True)
     Path(journal).write_bytes(record(0))
     found = []

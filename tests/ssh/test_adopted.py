@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from eagle3_core.host.connect import connect
 from eagle3_core.host.link import Link
 from eagle3_core.host.target import HostTarget
 from eagle3_core.monitor.snapshot import Process, ProcessState
+from eagle3_core.rundir import RunDir
 from eagle3_core.simulator.server import Simulator
 from eagle3_core.simulator.settings import SimSettings
 
@@ -59,7 +60,7 @@ def by_hand(site: Site, server: Simulator) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def going(site: Site, until: Until) -> None:
-    journal = Path(run.journal_of(str(site.dir)))
+    journal = Path(str(RunDir(PurePosixPath(site.dir)).journal))
     await until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 2, 30)
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -17,6 +17,7 @@ from eagle3_core.host import run as host_run
 from eagle3_core.host.link import Link
 from eagle3_core.journal.index import scan
 from eagle3_core.monitor.snapshot import ProcessState
+from eagle3_core.rundir import RunDir
 from eagle3_core.samples.read import read
 
 SAMPLES = 500
@@ -52,7 +53,7 @@ async def test_three_kills_lose_nothing(ssh_link: Link, server_url: str, tmp_pat
     """SIGKILL at a random moment, three times: every counted answer is there, once, untouched."""
     dice = random.Random()
     run_dir = str(tmp_path / "run")
-    journal = Path(host_run.journal_of(run_dir))
+    journal = Path(RunDir(PurePosixPath(run_dir)).journal)
     settings = {
         "prompts": str(sharegpt()),
         "output": str(journal),

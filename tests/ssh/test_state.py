@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eagle3_core.host import run
 from eagle3_core.host.link import Link
 from eagle3_core.monitor.snapshot import ProcessState
+from eagle3_core.rundir import RunDir
 
 Until = Callable[..., Awaitable[None]]
 Alive = Callable[[int], bool]
@@ -24,13 +25,13 @@ async def test_state_of_a_directory_that_does_not_exist(link: Link, site: Site) 
     assert seen.disk_free is not None
     assert seen.disk_free > 0
     assert abs(seen.host_time - time.time()) < 5
-    counted = await run.count(link, run.journal_of(str(site.dir)))
+    counted = await run.count(link, str(RunDir(PurePosixPath(site.dir)).journal))
     assert counted == (0, 0, f"no such directory {site.dir}")
 
 
 async def test_state_reads_the_small_files(here: Link, site: Site) -> None:
     (site.dir / "prepared").mkdir(parents=True)
-    Path(run.journal_of(str(site.dir))).write_text('{"key": 1}\n')
+    Path(str(RunDir(PurePosixPath(site.dir)).journal)).write_text('{"key": 1}\n')
     (site.dir / "status.json").write_text('{"phase": "finished"}')
     (site.dir / "settings.json").write_text('{"model": "m"}')
     (site.dir / "launch.json").write_text("{torn")
@@ -39,7 +40,7 @@ async def test_state_reads_the_small_files(here: Link, site: Site) -> None:
     assert seen.settings == {"model": "m"}
     assert seen.launch is None
     assert (seen.journal.exists, seen.journal.size) == (True, 11)
-    assert await run.count(here, run.journal_of(str(site.dir))) == (1, 11, "")
+    assert await run.count(here, str(RunDir(PurePosixPath(site.dir)).journal)) == (1, 11, "")
 
 
 async def test_last_and_sample(link: Link, tmp_path: Path) -> None:

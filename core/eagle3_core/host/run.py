@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from eagle3_core.errors import UserError
@@ -278,7 +277,3 @@ def own_files(files: RunDir) -> dict[str, str]:
     """The files of a foreign command as :func:`state` takes them."""
     found = {"journal": files.own_journal, "log": files.own_log}
     return {name: str(path) for name, path in found.items() if path}
-
-
-def journal_of(run_dir: str) -> str:
-    return str(RunDir(PurePosixPath(run_dir)).journal)
